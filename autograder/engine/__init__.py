@@ -1,0 +1,1 @@
+"""One notebook, run safely and fast. `open_engine` chooses how."""

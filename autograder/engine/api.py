@@ -1,0 +1,142 @@
+"""The door between grading and engine: what is asked of a run, and what comes back.
+
+Grading writes a `Job`, an engine answers with a `Run`. Neither knows how the other works: an engine sees no expected
+value and no point, and grading sees no process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Protocol
+
+Role = Literal["course", "answer", "student", "check"]
+CellStatus = Literal["ran", "error", "timed-out", "died", "not-run"]
+Json = Any  #: what `json.loads` returns
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One code cell of a job.
+
+    Parameters
+    ----------
+    id : str
+        Unique in its job.
+    source : str
+        Python as IPython reads it; for a check cell the program that `grammar.CheckCell.program` made.
+    role : {"course", "answer", "student", "check"}
+        Names bound by course cells are put back before every later cell, names bound by answer cells where they were
+        deleted. A check cell runs in a snapshot and leaves no trace.
+    exercise : str or None
+        The exercise ("walk") that pays when this cell must be killed.
+    limit : float
+        Seconds before the cell is interrupted. A check cell's calls carry limits of their own; this is the most that may pass
+        between two of its observations.
+    """
+
+    id: str
+    source: str
+    role: Role = "student"
+    exercise: str | None = None
+    limit: float = 30.0
+
+
+@dataclass(frozen=True)
+class Job:
+    """One notebook to run.
+
+    Parameters
+    ----------
+    key : str
+        Names the run, for example "s01/01-graph".
+    cells : tuple of Cell
+        In the order in which they run.
+    seed : int
+        Every cell seeds torch, numpy and random from (seed, cell id), every check from (seed, exercise, label).
+    files : tuple of (str, Path)
+        Sibling files to copy into the work folder: the name there, and where the file lies now.
+    deadline : float
+        Seconds that the whole job may take, killed runs included.
+    """
+
+    key: str
+    cells: tuple[Cell, ...]
+    seed: int = 0
+    files: tuple[tuple[str, Path], ...] = ()
+    deadline: float = 120.0
+
+
+@dataclass
+class CellRun:
+    """What became of one cell.
+
+    Attributes
+    ----------
+    status : {"ran", "error", "timed-out", "died", "not-run"}
+        "error" is an exception; "timed-out" was interrupted or had to be killed; "died" ended the process.
+    outputs : list of dict
+        nbformat 4 outputs in order, as Jupyter would give them. Empty for a check cell.
+    observations : dict
+        Label to observation (see `lab.observe`), check cells only: the first per label, only those emitted during this cell.
+    killed : bool
+        Whether it had to be killed; its exercise then earns nothing.
+    seconds : float
+        Wall time.
+    """
+
+    id: str
+    status: CellStatus = "not-run"
+    outputs: list[dict[str, Json]] = field(default_factory=list)
+    observations: dict[str, Json] = field(default_factory=dict)
+    killed: bool = False
+    seconds: float = 0.0
+
+
+@dataclass
+class Run:
+    """What became of a job: one `CellRun` per cell, in the job's order.
+
+    Attributes
+    ----------
+    engine : str
+        "warm" or "kernel".
+    sandbox : str
+        What shut the run in: "namespaces", "bubblewrap" or "none".
+    seconds : float
+        Wall time of the job.
+    notes : list of str
+        What a person should know, in sentences: output that was cut, an answer that was left out of the second run.
+    """
+
+    key: str
+    cells: list[CellRun]
+    engine: str
+    sandbox: str
+    seconds: float = 0.0
+    notes: list[str] = field(default_factory=list)
+
+
+class EngineUnavailable(Exception):
+    """The engine or sandbox that was asked for cannot run here; the text says why and what to do."""
+
+
+class Engine(Protocol):
+    """Runs jobs. Use it as a context manager: leaving it leaves no process, file or mount behind."""
+
+    name: str
+    sandbox: str
+
+    def describe(self) -> str:
+        """One line: which engine, and what protects this machine from the code it runs."""
+
+    def run(self, jobs: Iterable[Job]) -> Iterator[Run]:
+        """Run jobs, several at once, and yield one `Run` per job as they end, in any order. Reads `jobs` lazily."""
+
+    def __enter__(self) -> Engine: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...

@@ -1,0 +1,1 @@
+"""A submission becomes a grade."""

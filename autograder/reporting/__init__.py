@@ -1,0 +1,1 @@
+"""Feedback, class report, exports: reads results and the gradebook, writes neither."""
