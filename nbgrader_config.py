@@ -1,0 +1,15 @@
+"""The repository root is an nbgrader course: source/NN-topic/NN-topic.ipynb becomes notebooks/NN-topic/NN-topic.ipynb.
+
+nbgrader's own commands and formgrader read this file when they run here.
+"""
+
+from traitlets.config import get_config
+
+c = get_config()
+
+c.CourseDirectory.course_id = "autograd"
+c.CourseDirectory.source_directory = "source"
+c.CourseDirectory.release_directory = "notebooks"
+c.CourseDirectory.submitted_directory = "submitted"
+c.CourseDirectory.autograded_directory = "autograded"
+c.CourseDirectory.feedback_directory = "feedback"
