@@ -11,6 +11,13 @@ from typing import Any
 _HOME = {
     "Block": "transformer",
     "Check": "check",
+    "device": "runtime",
+    "draw_graph": "graph",
+    "find_dot": "runtime",
+    "record": "recordings",
+    "recorded": "recordings",
+    "runtime_report": "runtime",
+    "show_recording": "recordings",
 }
 
 __all__ = sorted(_HOME)  # noqa: PLE0605
