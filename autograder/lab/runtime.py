@@ -57,7 +57,7 @@ def versions() -> dict[str, str]:
 
 
 def _candidates() -> Iterator[str]:
-    """Programs that answer as `dot` does: the system's, then the `graphviz-pure` wheel's (on PATH, else beside Python)."""
+    """Programs that answer as `dot` does: the system's, then the `graphviz-pure` wheel's (on PATH or beside Python)."""
     if system := shutil.which("dot"):
         yield system
     if wheel := shutil.which("graphviz-pure"):
