@@ -1,0 +1,135 @@
+"""The judge: what the run observed, beside what the reference observed, becomes points.
+
+It runs where no submitted code runs, reads JSON only, and takes points and checks from the course.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from autograder.engine.api import CellRun
+from autograder.grading.results import CheckResult, ExerciseResult, ExerciseStatus
+from autograder.grammar import EXPECTED_MARK, CheckCall, CheckCell
+from autograder.lab import verdict
+from autograder.lab.check import score_of, visible_message
+from autograder.lab.observe import Observation
+
+NOT_RUN = "This check did not run."
+PREDICATE_SECONDS = 2.0
+
+
+def judge(grade_id: str, cell: CheckCell, run: CellRun, reference: Mapping[str, Observation], *, max_score: float) -> ExerciseResult:
+    """Grade one exercise.
+
+    Parameters
+    ----------
+    grade_id : str
+        Of the check cell.
+    cell : CheckCell
+        The check cell as the course has it.
+    run : CellRun
+        What became of it in the run under test; observations of unknown labels are ignored.
+    reference : mapping
+        Label to what the reference answer observed in the same environment with the same seed.
+    max_score : float
+        Points, as the course has them.
+
+    Returns
+    -------
+    ExerciseResult
+        points x passed weight / total weight; 0 for a cell that had to be killed.
+    """
+    differences = [_difference(call, run, reference) for call in cell.calls]
+    value_passed = any(d is None for call, d in zip(cell.calls, differences, strict=True) if call.kind != "raises")
+    checks = []
+    earned = 0.0
+    for call, difference in zip(cell.calls, differences, strict=True):
+        passed = difference is None and not run.killed
+        message = "" if passed else _message(call, difference or "The cell had to be stopped.", run.observations)
+        if passed and call.kind == "raises" and not value_passed:
+            passed, message = False, "Counts only when another check of this exercise passes."
+        earned += call.weight * passed
+        checks.append(CheckResult(call.label, passed, call.hidden, message))
+    score = score_of(max_score, earned, cell.total_weight)
+    return ExerciseResult(grade_id, _status(run), False, score, max_score, checks)
+
+
+def broken_checks(cell: CheckCell, observed: Mapping[str, Observation]) -> Iterator[tuple[CheckCall, str]]:
+    """The checks that the reference itself fails, with the reason. Needs `program(expected=True)` for expected values."""
+    for call in cell.calls:
+        if call.label not in observed:
+            yield call, NOT_RUN
+            continue
+        expected = observed.get(call.label + EXPECTED_MARK, observed[call.label])
+        difference = _verdict(call, observed[call.label], expected)
+        if difference is not None:
+            yield call, difference
+
+
+def _difference(call: CheckCall, run: CellRun, reference: Mapping[str, Observation]) -> str | None:
+    if call.label not in run.observations:
+        return NOT_RUN
+    return _verdict(call, run.observations[call.label], reference.get(call.label))
+
+
+def _verdict(call: CheckCall, observed: Observation, expected: Observation) -> str | None:
+    with _bounded():
+        try:
+            if call.kind == "value":
+                return verdict.judge_value(observed, expected, call.rtol, call.atol)
+            if call.kind == "that":
+                assert call.predicate is not None
+                return verdict.judge_that(observed, call.predicate)
+            return verdict.judge_raises(observed, call.error, call.match)
+        except (ValueError, TypeError, KeyError, IndexError, RecursionError, OverflowError, MemoryError, _TooSlow):
+            return "The answer could not be compared."
+    raise AssertionError("unreachable")
+
+
+def _message(call: CheckCall, difference: str, observations: Mapping[str, Observation]) -> str:
+    observed = observations.get(call.label)
+    with _bounded():
+        try:
+            if call.label not in observations:
+                return NOT_RUN
+            if call.hidden:
+                sentence = verdict.explanation(observed, call.wrong, call.hint)
+                return sentence or "Wrong on an input that the visible checks do not show."
+            return visible_message(observed, difference, call.wrong, call.hint)
+        except _TooSlow:
+            return difference if not call.hidden else call.hint
+    raise AssertionError("unreachable")
+
+
+def _status(run: CellRun) -> ExerciseStatus:
+    if run.status in ("ran", "error"):
+        timed_out = any(isinstance(value, dict) and "timeout" in value for value in run.observations.values())
+        return "timed-out" if timed_out else "ran"
+    return run.status
+
+
+class _TooSlow(Exception):
+    pass
+
+
+@contextmanager
+def _bounded() -> Iterator[None]:
+    """Bound the time that data from a run can cost a predicate or a comparison."""
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def expire(number: int, frame: Any) -> None:
+        raise _TooSlow
+
+    before = signal.signal(signal.SIGALRM, expire)
+    signal.setitimer(signal.ITIMER_REAL, PREDICATE_SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -1,0 +1,76 @@
+"""The table that a check cell shows, in any front end down to plain text."""
+
+from __future__ import annotations
+
+import html
+import sys
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Row:
+    """One check: its label, whether it passed, and what to read when it did not."""
+
+    label: str
+    passed: bool
+    message: str = ""
+    hidden: bool = False
+
+
+class CheckTable:
+    """Renders itself as HTML or plain text, whichever the front end takes."""
+
+    def __init__(self, name: str, rows: Sequence[Row], score: float, points: float) -> None:
+        self.name, self.rows, self.score, self.points = name, rows, score, points
+
+    @property
+    def heading(self) -> str:
+        passed = sum(row.passed for row in self.rows)
+        return f"{self.name}: {passed} of {len(self.rows)} checks, {self.score:.4g} of {self.points:.4g} points"
+
+    def __repr__(self) -> str:
+        lines = [self.heading]
+        for row in self.rows:
+            hidden = " (hidden)" if row.hidden else ""
+            lines.append(f"  {'pass' if row.passed else 'FAIL'}  {_visible(row.label)}{hidden}")
+            for line in textwrap.wrap(_visible(row.message), 92) if not row.passed else ():
+                lines.append(f"        {line}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        body = "".join(_html_row(row) for row in self.rows)
+        return (
+            '<table style="border-collapse:collapse;font-size:90%;margin:.4em 0">'
+            f'<caption style="caption-side:top;text-align:left;font-weight:bold;padding:.2em 0">'
+            f"{html.escape(self.heading)}</caption>{body}</table>"
+        )
+
+
+def show_table(name: str, rows: Sequence[Row], score: float, points: float) -> None:
+    """Display the table in IPython, print it elsewhere. Writes nothing to stderr."""
+    table = CheckTable(name, rows, score, points)
+    ipython = sys.modules.get("IPython")
+    if ipython is not None and ipython.get_ipython() is not None:
+        from IPython.display import display
+
+        display(table)
+    else:
+        print(table)
+
+
+def _html_row(row: Row) -> str:
+    mark, color = ("&#10003; pass", "#1a7f37") if row.passed else ("&#10007; fail", "#cf222e")
+    cell = 'style="text-align:left;vertical-align:top;padding:.15em .8em .15em 0;{}"'
+    label = html.escape(_visible(row.label)) + (" <i>(hidden)</i>" if row.hidden else "")
+    message = "" if row.passed else html.escape(_visible(row.message))
+    return (
+        f"<tr><td {cell.format(f'color:{color};white-space:nowrap')}>{mark}</td>"
+        f"<td {cell.format('')}>{label}</td><td {cell.format('max-width:46em')}>{message}</td></tr>"
+    )
+
+
+def _visible(text: str) -> str:
+    """The text on one line, control characters shown as such."""
+    return "".join(c if c.isprintable() else " " if c.isspace() else f"\\x{ord(c):02x}" for c in text)
