@@ -13,3 +13,21 @@ c.CourseDirectory.release_directory = "notebooks"
 c.CourseDirectory.submitted_directory = "submitted"
 c.CourseDirectory.autograded_directory = "autograded"
 c.CourseDirectory.feedback_directory = "feedback"
+
+from nbgrader import preprocessors as steps  # noqa: E402
+
+from autograder.authoring.stubs import ClearSolutions  # noqa: E402
+
+# nbgrader's own steps, with our stub for answers at the left margin and without its templated tests.
+c.GenerateAssignment.preprocessors = [
+    steps.LockCells,
+    ClearSolutions,
+    steps.ClearOutput,
+    steps.CheckCellMetadata,
+    steps.ComputeChecksums,
+    steps.SaveCells,
+    steps.ClearHiddenTests,
+    steps.ClearMarkScheme,
+    steps.ComputeChecksums,
+    steps.CheckCellMetadata,
+]
