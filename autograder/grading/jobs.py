@@ -1,0 +1,60 @@
+"""From a chapter and its cells to a job for the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from autograder.engine.api import Cell, Job
+from autograder.grading.course import Chapter, CourseCell
+from autograder.grammar import CheckCell, parse
+
+CELL_LIMIT = 30.0  #: seconds before a cell is interrupted
+CHECK_MARGIN = 5.0  #: seconds a check cell may spend outside its checks
+
+
+@lru_cache(maxsize=256)
+def parsed(source: str) -> CheckCell:
+    """The check cell, parsed once."""
+    return parse(source)
+
+
+@lru_cache(maxsize=256)
+def check_job_cell(cell: CourseCell, expected: bool = False) -> Cell:
+    """The engine's cell for a check cell of the course: its program, without anything to compare with."""
+    grammar = parsed(cell.source)
+    limit = max(call.limit for call in grammar.calls) + CHECK_MARGIN
+    return Cell(cell.id, grammar.program(expected=expected), "check", cell.exercise, limit)
+
+
+def reference_job(chapter: Chapter, seed: int, *, answers: Mapping[str, str] | None = None, only: str | None = None, expected: bool = False) -> Job:
+    """A job of the chapter's course, answer and check cells, without demo cells.
+
+    Parameters
+    ----------
+    chapter : Chapter
+        With reference answers.
+    seed : int
+        Of the run.
+    answers : mapping, optional
+        Exercise to answer, in place of the reference's.
+    only : str, optional
+        Leave out the other exercises.
+    expected : bool
+        Also observe the expected arguments of the checks.
+    """
+    answers = answers or {}
+    cells = []
+    for cell in chapter.cells:
+        if only is not None and cell.exercise not in (None, only):
+            continue
+        if cell.role == "course":
+            cells.append(Cell(cell.id, cell.source, "course", None, CELL_LIMIT))
+        elif cell.role == "answer":
+            source = answers.get(cell.exercise or "", cell.source)
+            cells.append(Cell(cell.id, source, "answer", cell.exercise, CELL_LIMIT))
+        elif cell.role == "check":
+            cells.append(check_job_cell(cell, expected))
+    return Job(f"reference/{chapter.name}", tuple(cells), seed)
+
+
