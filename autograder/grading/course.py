@@ -1,0 +1,205 @@
+"""A chapter as the grader sees it: the instructor's cells beside the cells that students were given.
+
+Plain JSON, no torch and no nbformat: a campaign loads its chapters in milliseconds.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+CourseRole = Literal["course", "answer", "check", "manual", "demo", "text"]
+
+
+class CourseError(Exception):
+    """The course itself is wrong; the text says what, where, and what to do."""
+
+
+@dataclass(frozen=True)
+class CourseCell:
+    """One cell of a chapter.
+
+    Attributes
+    ----------
+    id : str
+        The grade_id where there is one, else the nbformat id of the released cell; unique in its chapter.
+    source : str
+        The instructor's source, with reference answer and hidden checks.
+    released : str
+        What students were given.
+    role : {"course", "answer", "check", "manual", "demo", "text"}
+        "course" is set-up code, "text" is prose.
+    exercise : str or None
+        "walk" for the answer cell `walk` and for its check cell `check-walk`.
+    points : float
+        What the cell can earn; 0 where it earns nothing.
+    locked : bool
+        Whether the course's source replaces whatever a student made of it.
+    metadata : dict
+        The released cell's metadata.
+    cell_id : str
+        The nbformat id of the released cell, "" where it has none.
+    """
+
+    id: str
+    cell_type: str
+    source: str
+    released: str
+    role: CourseRole
+    exercise: str | None = None
+    points: float = 0.0
+    locked: bool = False
+    metadata: dict[str, Any] = field(default_factory=dict)
+    cell_id: str = ""
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A chapter: its cells in order, and the metadata of the released notebook."""
+
+    name: str
+    cells: tuple[CourseCell, ...]
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def by_id(self) -> dict[str, CourseCell]:
+        """Cells by id."""
+        return {cell.id: cell for cell in self.cells}
+
+    @cached_property
+    def exercises(self) -> tuple[str, ...]:
+        """Names of the exercises, in order."""
+        return tuple(dict.fromkeys(cell.exercise for cell in self.cells if cell.exercise is not None))
+
+    @cached_property
+    def checks(self) -> tuple[CourseCell, ...]:
+        """Check cells, in order."""
+        return tuple(cell for cell in self.cells if cell.role == "check")
+
+    @cached_property
+    def manual(self) -> tuple[CourseCell, ...]:
+        """Cells that a person grades, in order."""
+        return tuple(cell for cell in self.cells if cell.role == "manual")
+
+    @property
+    def max_score(self) -> float:
+        """Points of all check cells; what a person grades is not in it."""
+        return math.fsum(cell.points for cell in self.checks)
+
+
+def chapter_names(root: Path) -> list[str]:
+    """Names of the chapters that were built below `root`, in order: those with an instructor's notebook."""
+    return sorted(path.parent.name for path in (root / "source").glob("*/*.ipynb") if path.stem == path.parent.name)
+
+
+def load_chapter(root: Path, name: str) -> Chapter:
+    """Load a chapter from `root/source/NAME/NAME.ipynb` and its release `root/notebooks/NAME/NAME.ipynb`.
+
+    Raises
+    ------
+    CourseError
+        A notebook is not there or is not one, the two are not in step, or a cell's metadata is wrong.
+    """
+    source = _load(root / "source" / name / f"{name}.ipynb", name)
+    release = _load(root / "notebooks" / name / f"{name}.ipynb", name)
+    return chapter_of(name, source, release)
+
+
+def chapter_of(name: str, source: dict[str, Any], release: dict[str, Any]) -> Chapter:
+    """Make a chapter of two notebooks (nbformat 4 as dicts), source and release; errors as `load_chapter`."""
+    ours, theirs = source["cells"], release["cells"]
+    if [_key(cell) for cell in ours] != [_key(cell) for cell in theirs]:
+        raise CourseError(
+            f"The release of {name} is not in step with its source: run `autograder build {name}`, hand out the new one."
+        )
+    exercises = {str(_grader(cell).get("grade_id")) for cell in ours if _role(cell) == "answer"}
+    cells = tuple(
+        _course_cell(name, number, mine, given, exercises)
+        for number, (mine, given) in enumerate(zip(ours, theirs, strict=True))
+    )
+    seen: set[str] = set()
+    for cell in cells:
+        if cell.id in seen:
+            raise CourseError(f"{name} has two cells with the id {cell.id!r}: give one of them another grade_id.")
+        seen.add(cell.id)
+    return Chapter(name, cells, dict(release.get("metadata") or {}))
+
+
+def _course_cell(
+    chapter: str, number: int, mine: dict[str, Any], given: dict[str, Any], exercises: set[str]
+) -> CourseCell:
+    grader, role = _grader(mine), _role(mine)
+    cell_id = str(given.get("id") or "")
+    identity = str(grader.get("grade_id") or cell_id or f"cell-{number}")
+    exercise = None
+    if role == "answer":
+        exercise = identity
+    elif role == "check":
+        exercise = identity.removeprefix("check-")
+        if exercise not in exercises:
+            raise CourseError(
+                f"{chapter}: the check cell {identity!r} belongs to no answer cell; call it check-NAME."
+            )
+    points = 0.0
+    if role in ("check", "manual"):
+        try:
+            points = float(grader.get("points", 0))
+        except (TypeError, ValueError):
+            points = math.nan
+        if not (math.isfinite(points) and points >= 0):
+            raise CourseError(f"{chapter}: the points of {identity!r} are not a number; correct them in its source.")
+    locked = role == "check" or (role in ("course", "demo", "text") and bool(grader.get("locked")))
+    return CourseCell(
+        id=identity,
+        cell_type=str(mine.get("cell_type")),
+        source=text_of(mine.get("source")),
+        released=text_of(given.get("source")),
+        role=role,
+        exercise=exercise,
+        points=points,
+        locked=locked,
+        metadata=dict(given.get("metadata") or {}),
+        cell_id=cell_id,
+    )
+
+
+def text_of(source: Any) -> str:
+    """The text of a cell's source, which nbformat writes as one string or as a list of lines."""
+    return "".join(source) if isinstance(source, list) else str(source or "")
+
+
+def _role(cell: dict[str, Any]) -> CourseRole:
+    grader = _grader(cell)
+    if grader.get("task") or (grader.get("grade") and grader.get("solution")):
+        return "manual"
+    if cell.get("cell_type") != "code":
+        return "text"
+    if grader.get("solution"):
+        return "answer"
+    if grader.get("grade"):
+        return "check"
+    return "demo" if "demo" in ((cell.get("metadata") or {}).get("tags") or ()) else "course"
+
+
+def _grader(cell: dict[str, Any]) -> dict[str, Any]:
+    return (cell.get("metadata") or {}).get("nbgrader") or {}
+
+
+def _key(cell: dict[str, Any]) -> tuple[str, str]:
+    return str(cell.get("cell_type")), str(_grader(cell).get("grade_id") or "")
+
+
+def _load(path: Path, name: str) -> dict[str, Any]:
+    try:
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise CourseError(f"{path} is not there: run `autograder build {name}` first.") from None
+    except (OSError, ValueError) as error:
+        raise CourseError(f"{path} cannot be read ({error}): run `autograder build {name}` again.") from None
+    if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
+        raise CourseError(f"{path} is no notebook of format 4: run `autograder build {name}` again.")
+    return notebook
