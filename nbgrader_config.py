@@ -3,9 +3,11 @@
 nbgrader's own commands and formgrader read this file when they run here.
 """
 
-from traitlets.config import get_config
+from nbgrader import preprocessors as steps
 
-c = get_config()
+from autograder.authoring.stubs import ClearSolutions
+
+c = get_config()  # noqa: F821  # traitlets puts get_config here; importing it would give another object
 
 c.CourseDirectory.course_id = "autograd"
 c.CourseDirectory.source_directory = "source"
@@ -13,10 +15,6 @@ c.CourseDirectory.release_directory = "notebooks"
 c.CourseDirectory.submitted_directory = "submitted"
 c.CourseDirectory.autograded_directory = "autograded"
 c.CourseDirectory.feedback_directory = "feedback"
-
-from nbgrader import preprocessors as steps  # noqa: E402
-
-from autograder.authoring.stubs import ClearSolutions  # noqa: E402
 
 # nbgrader's own steps, with our stub for answers at the left margin and without its templated tests.
 c.GenerateAssignment.preprocessors = [

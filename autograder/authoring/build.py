@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import shutil
+import sys
 import tempfile
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
@@ -67,9 +68,11 @@ def release(root: Path, name: str, to: Path | None = None) -> Path:
         app = NbGraderApp(config=config)
         app.log.setLevel(logging.ERROR)
         log = StringIO()
-        here = Path.cwd()
+        here, path = Path.cwd(), os.environ.get("PATH", "")
         try:
             os.chdir(root)
+            # nbgrader starts `alembic` by name; it lies beside the interpreter, activated or not.
+            os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{path}"
             with redirect_stdout(log), redirect_stderr(log):
                 converter = GenerateAssignment(coursedir=CourseDirectory(parent=app), parent=app)
                 converter.start()
@@ -77,6 +80,7 @@ def release(root: Path, name: str, to: Path | None = None) -> Path:
             raise SourceError(f"nbgrader could not release {name}: {error} {log.getvalue().strip()}".strip()) from error
         finally:
             os.chdir(here)
+            os.environ["PATH"] = path
         made = Path(scratch) / "release" / name / f"{name}.ipynb"
         if not made.is_file():
             raise SourceError(f"nbgrader released nothing for {name}: {log.getvalue().strip()}")

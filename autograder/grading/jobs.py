@@ -19,12 +19,16 @@ def parsed(source: str) -> CheckCell:
     return parse(source)
 
 
-@lru_cache(maxsize=256)
 def check_job_cell(cell: CourseCell, expected: bool = False) -> Cell:
     """The engine's cell for a check cell of the course: its program, without anything to compare with."""
     grammar = parsed(cell.source)
     limit = max(call.limit for call in grammar.calls) + CHECK_MARGIN
-    return Cell(cell.id, grammar.program(expected=expected), "check", cell.exercise, limit)
+    return Cell(cell.id, _program(cell.source, expected), "check", cell.exercise, limit)
+
+
+@lru_cache(maxsize=256)
+def _program(source: str, expected: bool) -> str:
+    return parsed(source).program(expected=expected)
 
 
 def reference_job(chapter: Chapter, seed: int, *, answers: Mapping[str, str] | None = None, only: str | None = None, expected: bool = False) -> Job:
