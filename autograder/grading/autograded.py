@@ -1,0 +1,260 @@
+"""`autograded/<student>/<chapter>/<chapter>.ipynb`: what formgrader shows a person and nbgrader makes feedback from.
+
+Students see what is written here. So every locked cell and every check cell carries its released source, and a check
+cell's one output is our own table: of a hidden check the label and the author's sentence, nothing else.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from autograder.grading.database import BookError
+from autograder.grading.results import ExerciseResult, Note, SubmissionResult
+from autograder.lab.table import CheckTable, Row
+
+Notebook = dict[str, Any]
+Outputs = Mapping[str, list[dict[str, Any]]]
+
+
+def autograded_notebook(
+    graded: Notebook, released: Notebook, result: SubmissionResult, outputs: Outputs | None = None
+) -> Notebook:
+    """The notebook to show for a graded submission.
+
+    Parameters
+    ----------
+    graded : dict
+        The submission as it was graded, in nbformat 4: the student's cells and the course's, in order.
+    released : dict
+        The student release of the chapter. Locked cells, check cells and all nbgrader metadata come from here.
+    result : SubmissionResult
+        Whose checks and notes are shown.
+    outputs : mapping of str to list of dict
+        A cell's id to its nbformat 4 outputs as run. Cells without an entry show none. Check cells show their table.
+
+    Returns
+    -------
+    dict
+        Valid nbformat 4.5; shares cells' outputs with `outputs`.
+    """
+    course = {_grade_id(cell): cell for cell in released["cells"] if _grade_id(cell)}
+    exercises = {exercise.id: exercise for exercise in result.exercises}
+    cells = [_notes_cell(result.notes)] if result.notes else []
+    for number, cell in enumerate(graded["cells"]):
+        grade_id = _grade_id(cell)
+        original = course.get(grade_id)
+        if original is None:
+            cells.append(_own_cell(cell, number, outputs or {}))
+        elif _is_solution(original):
+            shown = _own_cell(cell, number, outputs or {})
+            shown["metadata"] = dict(original["metadata"])
+            cells.append(shown)
+        else:
+            cells.append(_course_cell(original, number, cell, outputs or {}, exercises.get(grade_id)))
+    return {
+        "nbformat": 4,
+        "nbformat_minor": 5,
+        "metadata": {
+            key: released["metadata"][key] for key in ("kernelspec", "language_info") if key in released["metadata"]
+        },
+        "cells": _unique_ids(cells),
+    }
+
+
+def unreadable_notebook(released: Notebook, result: SubmissionResult) -> Notebook:
+    """The notebook to show where a submission could not be read: the release, and above it why."""
+    return autograded_notebook({"cells": released["cells"]}, released, result)
+
+
+def encode(notebook: Notebook) -> bytes:
+    """The bytes of a notebook. Lone surrogates, which no UTF-8 file can hold, become question marks."""
+    return json.dumps(notebook, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
+
+
+class Files:
+    """Files that appear together with a transaction, or not at all.
+
+    `stage` writes beside the place, `publish` puts everything in place, and `undo` takes back what was published.
+    Use it as a context manager: leaving it by an exception undoes, and no temporary file is left.
+    """
+
+    def __init__(self) -> None:
+        self._staged: list[tuple[Path, Path]] = []
+        self._removed: list[Path] = []
+        self._published: list[tuple[Path, Path | None]] = []
+
+    def stage(self, path: Path, data: bytes | None) -> None:
+        """Write `data` beside `path`; None removes `path` when published."""
+        with _sentence(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if data is None:
+                self._removed.append(path)
+                return
+            beside = path.with_name(f".{path.name}.{os.getpid()}.new")
+            self._staged.append((beside, path))
+            beside.write_bytes(data)
+
+    def publish(self) -> None:
+        """Put every staged file in its place, keeping what stood there until the end."""
+        for beside, path in self._staged:
+            with _sentence(path):
+                self._set_aside(path)
+                beside.replace(path)
+        for path in self._removed:
+            with _sentence(path):
+                self._set_aside(path)
+
+    def undo(self) -> None:
+        """Bring back what stood there before `publish`."""
+        for path, old in reversed(self._published):
+            with suppress(OSError):
+                if old is None:
+                    path.unlink(missing_ok=True)
+                else:
+                    old.replace(path)
+        self._published.clear()
+
+    def _set_aside(self, path: Path) -> None:
+        old = path.with_name(f".{path.name}.{os.getpid()}.old")
+        try:
+            path.replace(old)
+        except FileNotFoundError:
+            self._published.append((path, None))
+        else:
+            self._published.append((path, old))
+
+    def __enter__(self) -> Files:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            self.undo()
+        for leftover in [beside for beside, _ in self._staged] + [old for _, old in self._published if old]:
+            with suppress(OSError):
+                leftover.unlink(missing_ok=True)
+
+
+def stage_submission(
+    files: Files, folder: Path, result: SubmissionResult, notebook: Notebook, timestamp: datetime | None
+) -> None:
+    """Stage `<folder>/<student>/<chapter>/<chapter>.ipynb` and its timestamp, by which nbgrader tells old from new."""
+    place = folder_of(folder, result.student, result.chapter)
+    files.stage(place / f"{result.chapter}.ipynb", encode(notebook))
+    files.stage(place / "timestamp.txt", f"{timestamp:%Y-%m-%d %H:%M:%S.%f} UTC\n".encode() if timestamp else None)
+
+
+def folder_of(folder: Path, student: str, chapter: str) -> Path:
+    """`<folder>/<student>/<chapter>`; BookError where a name would lead elsewhere."""
+    for name in (student, chapter):
+        if name in {"", ".", ".."} or any(c in name for c in "/\\\0"):
+            raise BookError(f"{name!r} cannot be the name of a folder: rename the student or the chapter.")
+    return folder / student / chapter
+
+
+class _sentence:
+    """Turns an OSError about a path into a BookError."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        if isinstance(error, OSError):
+            raise BookError(
+                f"{self.path} cannot be written: {error.strerror or error}; see to that, then run this again."
+            ) from error
+
+
+def _grade_id(cell: Mapping[str, Any]) -> str:
+    mark = cell.get("metadata", {}).get("nbgrader")
+    grade_id = mark.get("grade_id") if isinstance(mark, dict) else None
+    return grade_id if isinstance(grade_id, str) else ""
+
+
+def _is_solution(cell: Mapping[str, Any]) -> bool:
+    return bool(cell["metadata"]["nbgrader"].get("solution"))
+
+
+def _text(source: Any) -> str:
+    return source if isinstance(source, str) else "".join(source)
+
+
+def _own_cell(cell: Mapping[str, Any], number: int, outputs: Outputs) -> dict[str, Any]:
+    """A student's cell as it stands, its metadata reduced to tags."""
+    kind = cell["cell_type"] if cell["cell_type"] in {"code", "markdown", "raw"} else "raw"
+    tags = cell.get("metadata", {}).get("tags")
+    metadata = {"tags": tags} if isinstance(tags, list) and all(isinstance(tag, str) for tag in tags) else {}
+    return _cell(
+        kind, cell.get("id") or f"cell-{number}", _text(cell["source"]), metadata, outputs.get(cell.get("id", ""), [])
+    )
+
+
+def _course_cell(
+    original: Mapping[str, Any],
+    number: int,
+    cell: Mapping[str, Any],
+    outputs: Outputs,
+    exercise: ExerciseResult | None,
+) -> dict[str, Any]:
+    """A locked cell or a check cell, from the release."""
+    shown = outputs.get(cell.get("id", ""), [])
+    if original["metadata"]["nbgrader"].get("grade"):
+        shown = [_table(exercise)] if exercise is not None and exercise.checks else []
+    return _cell(
+        original["cell_type"],
+        cell.get("id") or original.get("id") or f"cell-{number}",
+        _text(original["source"]),
+        dict(original["metadata"]),
+        shown,
+    )
+
+
+def _cell(
+    kind: str, cell_id: str, source: str, metadata: dict[str, Any], outputs: list[dict[str, Any]]
+) -> dict[str, Any]:
+    cell: dict[str, Any] = {"cell_type": kind, "id": cell_id, "metadata": metadata, "source": source}
+    if kind == "code":
+        cell |= {"execution_count": None, "outputs": outputs}
+    return cell
+
+
+def _table(exercise: ExerciseResult) -> dict[str, Any]:
+    """The output of a check cell: which check passed, and the sentence for one that did not."""
+    rows = [Row(check.label, check.passed, check.message, check.hidden) for check in exercise.checks]
+    table = CheckTable(exercise.id.removeprefix("check-"), rows, exercise.score or 0.0, exercise.max_score)
+    return {
+        "output_type": "display_data",
+        "metadata": {},
+        "data": {"text/plain": repr(table), "text/html": table._repr_html_()},
+    }
+
+
+def _notes_cell(notes: Iterable[Note]) -> dict[str, Any]:
+    """What the grader noticed, as one block of HTML, so that no character of a file name is taken for Markdown."""
+    items = ""
+    for note in notes:
+        where = f"<code>{html.escape(note.cell)}</code>: " if note.cell else ""
+        items += f"<li>{where}{html.escape(' '.join(note.text.split()))}</li>"
+    return _cell("markdown", "grader-notes", f"<div><b>Notes from the grader</b><ul>{items}</ul></div>", {}, [])
+
+
+def _unique_ids(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Give every cell an id of its own that nbformat accepts (1 to 64 letters, digits, - and _)."""
+    seen: set[str] = set()
+    for number, cell in enumerate(cells):
+        given = str(cell["id"])
+        fits = 0 < len(given) <= 64 and given.isascii() and all(c.isalnum() or c in "-_" for c in given)
+        cell["id"] = given if fits and given not in seen else f"cell-{number}"
+        while cell["id"] in seen:
+            cell["id"] += "-x"
+        seen.add(cell["id"])
+    return cells
