@@ -13,11 +13,20 @@ _HOME = {
     "Check": "check",
     "device": "runtime",
     "draw_graph": "graph",
+    "draw_ready_queue": "ready_queue",
     "find_dot": "runtime",
+    "peak_bytes": "peak",
+    "plot_sweep": "sweep",
+    "plot_timeline": "timeline",
+    "reconcile": "bill",
     "record": "recordings",
     "recorded": "recordings",
     "runtime_report": "runtime",
+    "saved_ledger": "ledger",
     "show_recording": "recordings",
+    "sweep_segments": "sweep",
+    "trace": "peak",
+    "Tracer": "peak",
 }
 
 __all__ = sorted(_HOME)  # noqa: PLE0605
