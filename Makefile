@@ -1,0 +1,62 @@
+# The one interface. `make` lists the targets.
+SHELL      := /bin/bash
+VENV       ?= .venv
+PYTHON     ?= python3
+BIN        := $(VENV)/bin
+STAMP      := $(VENV)/.ready
+# Extra flags for pip, for example PIP_FLAGS="--index-url ..." for a mirror or a CUDA build of torch.
+PIP_FLAGS  ?=
+CHAPTER    ?=
+SUBMITTED  ?= submitted
+PYTEST     ?= -n 2
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo lab notebooks bank grade test lint format bench gpu colab-test clean
+
+help:  ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/ ##/' | awk -F ' ## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+setup: $(STAMP)  ## make .venv and install everything in it
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed: make PYTHON=python3.12 ..."; exit 2; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo "Python's venv is missing: on Debian and Ubuntu, apt install python3-venv."; exit 2; }
+	$(BIN)/python -m pip install --quiet $(PIP_FLAGS) -c constraints.txt -e '.[grading,triton,dev]'
+	@touch $@
+
+demo: setup  ## grade a class of sample submissions and open-able reports in demo-class/
+	@$(BIN)/python -m tests.sample_class demo-class
+
+lab: setup notebooks  ## open the chapters in JupyterLab
+	$(BIN)/jupyter lab notebooks
+
+notebooks: setup  ## source/*.py -> notebooks/ (CHAPTER=01-graph for one)
+	@$(BIN)/autograder build $(CHAPTER)
+
+bank: setup  ## judge the bank of right and wrong answers (CHAPTER=01-graph for one)
+	@$(BIN)/python -m tests.bank_tool $(CHAPTER)
+
+grade: setup  ## grade SUBMITTED=submitted into gradebook.db (CHAPTER=01-graph for one)
+	@$(BIN)/autograder grade $(CHAPTER) --submitted $(SUBMITTED)
+
+test: setup  ## run the tests
+	@$(BIN)/python -m pytest $(PYTEST)
+
+lint: setup  ## ruff and mypy
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+
+format: setup  ## let ruff arrange the code
+	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
+
+bench: setup  ## measure against stock nbgrader; results go to benchmarks/
+	@$(BIN)/python -m benchmarks.bench_grading
+
+gpu: setup  ## run every chapter on CUDA and record what it shows (dry run without a GPU)
+	@$(BIN)/python -m benchmarks.record_gpu
+
+colab-test: setup  ## run every chapter in an environment like Colab's
+	@$(BIN)/python -m benchmarks.colab_test
+
+clean:  ## remove what was generated, keep .venv
+	rm -rf build dist demo-class autograded feedback source/*/ .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
+	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
