@@ -19,7 +19,7 @@ class CourseError(Exception):
     """The course itself is wrong; the text says what, where, and what to do."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # told apart, and hashed, by identity
 class CourseCell:
     """One cell of a chapter.
 
@@ -57,7 +57,7 @@ class CourseCell:
     cell_id: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # told apart, and hashed, by identity
 class Chapter:
     """A chapter: its cells in order, and the metadata of the released notebook."""
 
@@ -113,9 +113,7 @@ def chapter_of(name: str, source: dict[str, Any], release: dict[str, Any]) -> Ch
     """Make a chapter of two notebooks (nbformat 4 as dicts), source and release; errors as `load_chapter`."""
     ours, theirs = source["cells"], release["cells"]
     if [_key(cell) for cell in ours] != [_key(cell) for cell in theirs]:
-        raise CourseError(
-            f"The release of {name} is not in step with its source: run `autograder build {name}`, hand out the new one."
-        )
+        raise CourseError(f"The release of {name} is not in step with its source: run `autograder build {name}`.")
     exercises = {str(_grader(cell).get("grade_id")) for cell in ours if _role(cell) == "answer"}
     cells = tuple(
         _course_cell(name, number, mine, given, exercises)
@@ -141,9 +139,7 @@ def _course_cell(
     elif role == "check":
         exercise = identity.removeprefix("check-")
         if exercise not in exercises:
-            raise CourseError(
-                f"{chapter}: the check cell {identity!r} belongs to no answer cell; call it check-NAME."
-            )
+            raise CourseError(f"{chapter}: the check cell {identity!r} belongs to no answer cell; call it check-NAME.")
     points = 0.0
     if role in ("check", "manual"):
         try:
