@@ -15,6 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from autograder.grading.course import Chapter, CourseCell, text_of
 from autograder.grading.database import BookError
 from autograder.grading.results import ExerciseResult, Note, SubmissionResult
 from autograder.lab.table import CheckTable, Row
@@ -24,16 +25,16 @@ Outputs = Mapping[str, list[dict[str, Any]]]
 
 
 def autograded_notebook(
-    graded: Notebook, released: Notebook, result: SubmissionResult, outputs: Outputs | None = None
+    cells: Iterable[Mapping[str, Any]], chapter: Chapter, result: SubmissionResult, outputs: Outputs | None = None
 ) -> Notebook:
     """The notebook to show for a graded submission.
 
     Parameters
     ----------
-    graded : dict
-        The submission as it was graded, in nbformat 4: the student's cells and the course's, in order.
-    released : dict
-        The student release of the chapter. Locked cells, check cells and all nbgrader metadata come from here.
+    cells : iterable of dict
+        The submission as it was graded, in nbformat 4 and in order: the student's and, by grade_id, the course's.
+    chapter : Chapter
+        Locked cells, check cells and all nbgrader metadata come from here, as they were released.
     result : SubmissionResult
         Whose checks and notes are shown.
     outputs : mapping of str to list of dict
@@ -44,33 +45,33 @@ def autograded_notebook(
     dict
         Valid nbformat 4.5; shares cells' outputs with `outputs`.
     """
-    course = {_grade_id(cell): cell for cell in released["cells"] if _grade_id(cell)}
+    course = {cell.id: cell for cell in chapter.cells if cell.metadata.get("nbgrader")}
     exercises = {exercise.id: exercise for exercise in result.exercises}
-    cells = [_notes_cell(result.notes)] if result.notes else []
-    for number, cell in enumerate(graded["cells"]):
-        grade_id = _grade_id(cell)
-        original = course.get(grade_id)
+    shown = [_notes_cell(result.notes)] if result.notes else []
+    for number, cell in enumerate(cells):
+        own_outputs = (outputs or {}).get(str(cell.get("id")), [])
+        original = course.get(_grade_id(cell))
         if original is None:
-            cells.append(_own_cell(cell, number, outputs or {}))
-        elif _is_solution(original):
-            shown = _own_cell(cell, number, outputs or {})
-            shown["metadata"] = dict(original["metadata"])
-            cells.append(shown)
+            shown.append(_own_cell(cell, number, own_outputs))
+        elif original.locked:
+            shown.append(_course_cell(original, cell, number, own_outputs, exercises.get(original.id)))
         else:
-            cells.append(_course_cell(original, number, cell, outputs or {}, exercises.get(grade_id)))
-    return {
-        "nbformat": 4,
-        "nbformat_minor": 5,
-        "metadata": {
-            key: released["metadata"][key] for key in ("kernelspec", "language_info") if key in released["metadata"]
-        },
-        "cells": _unique_ids(cells),
-    }
+            shown.append(_own_cell(cell, number, own_outputs) | {"metadata": dict(original.metadata)})
+    metadata = {key: chapter.metadata[key] for key in ("kernelspec", "language_info") if key in chapter.metadata}
+    return {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": _unique_ids(shown)}
 
 
-def unreadable_notebook(released: Notebook, result: SubmissionResult) -> Notebook:
+def unreadable_notebook(chapter: Chapter, result: SubmissionResult) -> Notebook:
     """The notebook to show where a submission could not be read: the release, and above it why."""
-    return autograded_notebook({"cells": released["cells"]}, released, result)
+    return autograded_notebook(released_cells(chapter), chapter, result)
+
+
+def released_cells(chapter: Chapter) -> list[dict[str, Any]]:
+    """The cells of a chapter as students were given them, in nbformat 4."""
+    return [
+        _cell(cell.cell_type, cell.cell_id or f"cell-{number}", cell.released, dict(cell.metadata), [])
+        for number, cell in enumerate(chapter.cells)
+    ]
 
 
 def encode(notebook: Notebook) -> bytes:
@@ -175,47 +176,31 @@ class _sentence:
 
 
 def _grade_id(cell: Mapping[str, Any]) -> str:
-    mark = cell.get("metadata", {}).get("nbgrader")
+    mark = (cell.get("metadata") or {}).get("nbgrader")
     grade_id = mark.get("grade_id") if isinstance(mark, dict) else None
     return grade_id if isinstance(grade_id, str) else ""
 
 
-def _is_solution(cell: Mapping[str, Any]) -> bool:
-    return bool(cell["metadata"]["nbgrader"].get("solution"))
-
-
-def _text(source: Any) -> str:
-    return source if isinstance(source, str) else "".join(source)
-
-
-def _own_cell(cell: Mapping[str, Any], number: int, outputs: Outputs) -> dict[str, Any]:
+def _own_cell(cell: Mapping[str, Any], number: int, outputs: list[dict[str, Any]]) -> dict[str, Any]:
     """A student's cell as it stands, its metadata reduced to tags."""
     kind = cell["cell_type"] if cell["cell_type"] in {"code", "markdown", "raw"} else "raw"
-    tags = cell.get("metadata", {}).get("tags")
+    tags = (cell.get("metadata") or {}).get("tags")
     metadata = {"tags": tags} if isinstance(tags, list) and all(isinstance(tag, str) for tag in tags) else {}
-    return _cell(
-        kind, cell.get("id") or f"cell-{number}", _text(cell["source"]), metadata, outputs.get(cell.get("id", ""), [])
-    )
+    return _cell(kind, cell.get("id") or f"cell-{number}", text_of(cell.get("source")), metadata, outputs)
 
 
 def _course_cell(
-    original: Mapping[str, Any],
-    number: int,
+    original: CourseCell,
     cell: Mapping[str, Any],
-    outputs: Outputs,
+    number: int,
+    outputs: list[dict[str, Any]],
     exercise: ExerciseResult | None,
 ) -> dict[str, Any]:
-    """A locked cell or a check cell, from the release."""
-    shown = outputs.get(cell.get("id", ""), [])
-    if original["metadata"]["nbgrader"].get("grade"):
-        shown = [_table(exercise)] if exercise is not None and exercise.checks else []
-    return _cell(
-        original["cell_type"],
-        cell.get("id") or original.get("id") or f"cell-{number}",
-        _text(original["source"]),
-        dict(original["metadata"]),
-        shown,
-    )
+    """A locked cell or a check cell, as released. A check cell never shows what was run in it."""
+    if original.role == "check":
+        outputs = [_table(exercise)] if exercise is not None and exercise.checks else []
+    cell_id = cell.get("id") or original.cell_id or f"cell-{number}"
+    return _cell(original.cell_type, cell_id, original.released, dict(original.metadata), outputs)
 
 
 def _cell(

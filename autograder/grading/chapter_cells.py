@@ -13,6 +13,7 @@ from nbformat import NotebookNode, from_dict
 from nbgrader.api import Base
 from nbgrader.utils import compute_checksum
 
+from autograder.grading.course import Chapter
 from autograder.grading.database import BookError
 
 _T = Base.metadata.tables
@@ -48,22 +49,16 @@ class BookCell:
         return from_dict({"cell_type": self.cell_type, "metadata": {"nbgrader": mark}, "source": self.source})
 
 
-def cells_of(notebook: Mapping[str, Any]) -> list[BookCell]:
-    """Pick the cells that nbgrader keeps from a chapter's notebook: answers as stubs, hidden tests still there."""
+def cells_of(chapter: Chapter) -> list[BookCell]:
+    """Pick the cells of a chapter that nbgrader keeps: answers as stubs, hidden tests still there."""
     found = []
-    for cell in notebook["cells"]:
-        mark = cell.get("metadata", {}).get("nbgrader")
-        if not mark or not (mark.get("grade") or mark.get("solution") or mark.get("locked")):
-            continue
-        source = cell["source"] if isinstance(cell["source"], str) else "".join(cell["source"])
-        if mark.get("solution") and "BEGIN SOLUTION" in source:
-            raise BookError(
-                f"The answer cell {mark['grade_id']!r} still holds its answer: enter the chapter with stubs."
-            )
+    for cell in chapter.cells:
+        mark = cell.metadata.get("nbgrader") or {}
         grade, solution = bool(mark.get("grade")), bool(mark.get("solution"))
-        locked = not solution and (grade or bool(mark.get("locked")))
-        points = float(mark.get("points", 0)) if grade else 0.0
-        found.append(BookCell(mark["grade_id"], cell["cell_type"], source, grade, solution, locked, points))
+        if grade or solution or mark.get("locked"):
+            source = cell.released if solution else cell.source
+            locked = not solution and (grade or bool(mark.get("locked")))
+            found.append(BookCell(cell.id, cell.cell_type, source, grade, solution, locked, cell.points))
     return found
 
 
@@ -94,19 +89,14 @@ def chapter_ids(connection: sa.Connection, chapter: str) -> ChapterIds:
     return ChapterIds(chapter, found[0], found[1], kinds["GradeCell"], kinds["SolutionCell"])
 
 
-def store_chapter(
-    connection: sa.Connection,
-    course_id: str,
-    chapter: str,
-    cells: Sequence[BookCell],
-    kernelspec: Mapping[str, Any],
-) -> None:
+def store_chapter(connection: sa.Connection, course_id: str, course_chapter: Chapter) -> None:
     """Bring a chapter's rows in step with its cells, submissions included."""
+    chapter, cells = course_chapter.name, cells_of(course_chapter)
     assignment = connection.scalar(sa.select(_ASSIGNMENT.c.id).where(_ASSIGNMENT.c.name == chapter))
     if assignment is None:
         assignment = _new()
         connection.execute(_ASSIGNMENT.insert().values(id=assignment, name=chapter, course_id=course_id))
-    spec = json.dumps(dict(kernelspec))
+    spec = json.dumps(course_chapter.metadata.get("kernelspec") or {})
     known = connection.execute(
         sa.select(_NOTEBOOK.c.id, _NOTEBOOK.c.kernelspec).where(
             _NOTEBOOK.c.assignment_id == assignment, _NOTEBOOK.c.name == chapter

@@ -13,20 +13,20 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 import sqlalchemy as sa
 from traitlets.config import Config
 
 from autograder.grading import gradebook_rows as rows
 from autograder.grading.autograded import Files, Notebook, folder_of, stage_submission
-from autograder.grading.chapter_cells import BookCell, ChapterIds, cells_of, chapter_ids, store_chapter
+from autograder.grading.chapter_cells import ChapterIds, chapter_ids, store_chapter
+from autograder.grading.course import Chapter
 from autograder.grading.database import SUBMISSION, WAIT, BookError, Database
 from autograder.grading.gradebook_rows import GradeRow, Upsert
 from autograder.grading.late import penalty_rule, seconds_late, utc
 from autograder.grading.results import ClassResult, SubmissionResult
 
-__all__ = ["Book", "BookCell", "BookError", "GradeRow", "Written", "cells_of"]
+__all__ = ["Book", "BookError", "GradeRow", "Written"]
 
 Key = tuple[str, str]  #: (student, chapter)
 
@@ -105,7 +105,7 @@ class Book:
     ) -> None:
         self.close()
 
-    def register(self, chapter: str, cells: Sequence[BookCell], kernelspec: Mapping[str, Any] | None = None) -> None:
+    def register(self, chapter: Chapter) -> None:
         """Enter a chapter: assignment, notebook and cells, as `nbgrader generate_assignment` would.
 
         An equal chapter changes nothing. A changed one keeps every grade: new cells get an open grade in every
@@ -117,7 +117,7 @@ class Book:
             A cell that is gone has scores or comments given by hand.
         """
         with self._database.writing() as connection:
-            store_chapter(connection, self._database.course_id, chapter, cells, kernelspec or {})
+            store_chapter(connection, self._database.course_id, chapter)
 
     def write(self, batch: Iterable[Written]) -> None:
         """Enter submissions, the notebooks to show included: all of them or, where anything fails, none.
