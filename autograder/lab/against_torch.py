@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,6 +57,29 @@ def steps(nodes: Sequence[Node], leaves: Sequence[Tensor]) -> list[str]:
     return _words([(n.name, n.sequence, _position(n.leaf, leaves)) for n in nodes])
 
 
+def edge_counts(counts: Mapping[Node, int], leaves: Sequence[Tensor]) -> dict[str, int]:
+    """What `dependencies` returned, in the words of `steps`."""
+    return dict(zip(steps(list(counts), leaves), counts.values(), strict=True))
+
+
+def torch_edge_counts(expression: Callable[..., Any], *data: torch.Tensor) -> dict[str, int]:
+    """How many edges lead to each node of torch's graph for the same expression, in the words of `steps`."""
+    leaves = [array.detach().clone().requires_grad_() for array in data]
+    root = _not_a_clone(expression(*leaves).grad_fn)
+    counts = {root: 0}
+    waiting = [root]
+    while waiting:
+        for following, _ in waiting.pop().next_functions:
+            if following is not None:
+                node = _not_a_clone(following)
+                if node not in counts:
+                    counts[node] = 0
+                    waiting.append(node)
+                counts[node] += 1
+    named = [(n.name(), n._sequence_nr(), _position(getattr(n, "variable", None), leaves)) for n in counts]
+    return dict(zip(_words(named), counts.values(), strict=True))
+
+
 def torch_steps(expression: Callable[..., Any], *data: torch.Tensor) -> list[str]:
     """The order in which torch's engine runs the nodes of the same expression, in the words of `steps`.
 
@@ -78,9 +101,15 @@ def torch_steps(expression: Callable[..., Any], *data: torch.Tensor) -> list[str
     result.backward(torch.ones_like(result))
     for handle in handles:
         handle.remove()
-    # Where reshape cannot give a view, torch copies first and records that as a node of its own.
-    words = [(n.name(), n._sequence_nr(), _position(getattr(n, "variable", None), leaves)) for n in ran]
-    return _words([word for word in words if not word[0].startswith("CloneBackward")])
+    ran = [node for node in ran if _not_a_clone(node) is node]
+    return _words([(n.name(), n._sequence_nr(), _position(getattr(n, "variable", None), leaves)) for n in ran])
+
+
+def _not_a_clone(node: Any) -> Any:
+    """Where reshape cannot give a view, torch copies first and records that as a node of its own: step over it."""
+    while node.name().startswith("CloneBackward"):
+        node = node.next_functions[0][0]
+    return node
 
 
 def _position(leaf: Any, leaves: Sequence[Any]) -> int | None:

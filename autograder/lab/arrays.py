@@ -1,6 +1,6 @@
 """The few functions that chapter 06 asks of an array: a torch tensor, a plain number, or a tiny array without torch.
 
-An engine written with `shape`, `+`, `*`, `sum_over`, `reshape`, `ones_like` and `copy` runs over all three. The other
+An engine written with `sizes`, `+`, `*`, `sum_over`, `reshape`, `ones_like` and `copy` runs over all three. The other
 functions serve the world's own rules. Nothing here imports torch: a tensor brings its methods along, and `Array` has
 methods of the same names.
 """
@@ -14,7 +14,7 @@ from typing import Any
 Shape = tuple[int, ...]
 
 
-def shape(a: Any) -> Shape:
+def sizes(a: Any) -> Shape:
     """The sizes of an array as a tuple of ints; () for a number."""
     return tuple(a.shape) if hasattr(a, "shape") else ()
 
@@ -43,7 +43,7 @@ def copy(a: Any) -> Any:
 
 def sum_to(a: Any, target: Shape) -> Any:
     """Sum `a` down to the shape that was broadcast to it; `a` itself when the shapes agree already."""
-    return a if shape(a) == tuple(target) else a.sum_to_size(tuple(target))
+    return a if sizes(a) == tuple(target) else a.sum_to_size(tuple(target))
 
 
 def broadcast_to(a: Any, target: Shape) -> Any:
@@ -207,10 +207,10 @@ def _common_shape(a: Shape, b: Shape) -> Shape:
     """The shape two operands broadcast to: aligned at the right, a size of one gives way."""
     rank = max(len(a), len(b))
     pairs = zip((1,) * (rank - len(a)) + a, (1,) * (rank - len(b)) + b, strict=True)
-    sizes = [(n if m == 1 else m, n in (1, m) or m == 1) for n, m in pairs]
-    if not all(fits for _, fits in sizes):
+    chosen = [(n if m == 1 else m, n in (1, m) or m == 1) for n, m in pairs]
+    if not all(fits for _, fits in chosen):
         raise ValueError(f"Shapes {a} and {b} do not broadcast.")
-    return tuple(n for n, _ in sizes)
+    return tuple(n for n, _ in chosen)
 
 
 def _strides_in(small: Shape, large: Shape) -> Shape:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
@@ -63,12 +64,12 @@ def frames(root: Node, ran: Sequence[Node]) -> list[Frame]:
         One per entry of `ran`.
     """
     counts = _in_edges(root)
-    done: list[Node] = []
+    done: set[Node] = set()
     strip = []
     for node in ran:
         waiting = {n: count for n, count in counts.items() if n is not node and n not in done}
         strip.append(Frame(node, counts.get(node, 0) > 0, waiting))
-        done.append(node)
+        done.add(node)
         for following in node.next:
             if following in counts:
                 counts[following] -= 1
@@ -119,7 +120,7 @@ def _draw_frame(
         following = [n for n in node.next if n is not None]
         for k, target in enumerate(following):
             bend = 0.18 * (k - (following.count(target) - 1) / 2) if following.count(target) > 1 else 0.0
-            style = {"arrowstyle": "-|>", "color": "#8b949e", "shrinkA": 13, "shrinkB": 13}
+            style: dict[str, Any] = {"arrowstyle": "-|>", "color": "#8b949e", "shrinkA": 13, "shrinkB": 13}
             axes.annotate("", places[target], (x, y), arrowprops=style | {"connectionstyle": f"arc3,rad={bend}"})
     for node, (x, y) in places.items():
         state = _state(frame, node)
@@ -127,7 +128,7 @@ def _draw_frame(
         axes.text(x, y, _label(node, called), ha="center", va="center", fontsize=8, color=_INK, zorder=4)
         if state == "waiting":
             count = str(frame.waiting[node])
-            style = {"fontsize": 10, "weight": "bold", "color": _INK}
+            style: dict[str, Any] = {"fontsize": 10, "weight": "bold", "color": _INK}
             axes.annotate(count, (x, y), (15, 9), textcoords="offset points", ha="center", va="center", **style)
     queue = ", ".join(_label(n, called) for n in frame.queue) or "empty"
     axes.set_title(f"{i + 1}. {_label(frame.running, called)}", fontsize=10, loc="left", color=_INK)

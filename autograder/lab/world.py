@@ -12,7 +12,7 @@ from itertools import count
 from typing import Any
 
 from autograder.lab import arrays
-from autograder.lab.arrays import broadcast_to, reshape, shape, sum_to
+from autograder.lab.arrays import broadcast_to, reshape, sizes, sum_to
 
 LAST = 2**64 - 1  #: the sequence of every AccumulateGrad, as in torch
 
@@ -99,7 +99,7 @@ class Tensor:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return shape(self.data)
+        return sizes(self.data)
 
     def __add__(self, other: Any) -> Tensor:
         a, b = self, tensor(other)
@@ -115,7 +115,7 @@ class Tensor:
 
     def __mul__(self, other: Any) -> Tensor:
         a, b = self, tensor(other)
-        local = (lambda g, x, y: sum_to(g * y, shape(x)), lambda g, x, y: sum_to(g * x, shape(y)))
+        local = (lambda g, x, y: sum_to(g * y, sizes(x)), lambda g, x, y: sum_to(g * x, sizes(y)))
         return _result("MulBackward", a.data * b.data, (a, b), local, (a.data, b.data))
 
     def __neg__(self) -> Tensor:
