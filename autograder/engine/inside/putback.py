@@ -1,0 +1,142 @@
+"""Before each cell: put back what honest work may have disturbed. This is courtesy, not defence."""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterable
+from typing import Any
+
+_OURS = {"In", "Out", "get_ipython", "exit", "quit", "open", "_", "__", "___", "_dh", "_oh", "_ih", "_exit_code"}
+
+
+class Names:
+    """Remembers which names course cells and answer cells bound, and what to.
+
+    Parameters
+    ----------
+    space : dict
+        The namespace in which the cells run.
+    """
+
+    def __init__(self, space: dict[str, Any]) -> None:
+        self.space = space
+        self.course: dict[str, Any] = {}
+        self.answers: dict[str, Any] = {}
+        self._before: dict[str, Any] = {}
+
+    def put_back(self) -> None:
+        """Bind the names of course cells again, and those of answers where they were deleted."""
+        for name, value in self.course.items():
+            if self.space.get(name, self) is not value:
+                self.space[name] = value
+        for name, value in self.answers.items():
+            self.space.setdefault(name, value)
+        self._before = dict(self.space)
+
+    def remember(self, role: str) -> None:
+        """Note what the cell that just ended has bound."""
+        if role not in ("course", "answer"):
+            return
+        bound = {
+            name: value
+            for name, value in self.space.items()
+            if self._before.get(name, self) is not value and not self._private(name)
+        }
+        if role == "course":
+            self.course.update(bound)
+            for name in bound:
+                self.answers.pop(name, None)
+        else:
+            self.answers.update(bound)
+
+    @staticmethod
+    def _private(name: str) -> bool:
+        return name in _OURS or (name.startswith("_") and name[1:].lstrip("i").isdigit()) or name in ("_i", "_ii", "_iii")
+
+
+class World:
+    """The state of the interpreter as it was before the first cell."""
+
+    def __init__(self, work: str) -> None:
+        self.work = work
+        self.builtins = dict(vars(builtins))
+        self.recursion = sys.getrecursionlimit()
+        self.path = list(sys.path)
+        self.streams = sys.stdin, sys.stdout, sys.stderr
+        self.hooks = sys.excepthook, sys.unraisablehook, threading.excepthook
+
+    def put_back(self) -> None:
+        """Builtins, streams, hooks, traces, alarms, the current folder, torch's and numpy's modes."""
+        space = vars(builtins)
+        for name, value in self.builtins.items():
+            if space.get(name, self) is not value:
+                space[name] = value
+        sys.stdin, sys.stdout, sys.stderr = self.streams
+        sys.excepthook, sys.unraisablehook, threading.excepthook = self.hooks
+        sys.settrace(None)
+        sys.setprofile(None)
+        if sys.getrecursionlimit() != self.recursion:
+            sys.setrecursionlimit(self.recursion)
+        missing = [entry for entry in self.path if entry not in sys.path]
+        sys.path.extend(missing)
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            os.chdir(self.work)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.makedirs(self.work, exist_ok=True)
+                os.chdir(self.work)
+        for restore in _modes():
+            with contextlib.suppress(Exception):
+                restore()
+
+
+def _modes() -> Iterable[Any]:
+    """One small function per library mode, so that a broken one does not keep the others from being put back."""
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        yield lambda: _torch_stacks(torch)
+        yield lambda: torch.set_default_dtype(torch.float32)
+        yield lambda: torch.set_default_device(None)
+        yield lambda: _torch_modes(torch)
+        yield lambda: torch.set_num_threads(1) if torch.get_num_threads() != 1 else None
+        yield lambda: torch.set_printoptions(profile="default")
+        yield lambda: torch.use_deterministic_algorithms(False)
+        yield lambda: torch.set_float32_matmul_precision("highest")
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        yield lambda: numpy.seterr(divide="warn", over="warn", under="ignore", invalid="warn")
+
+
+def _torch_modes(torch: Any) -> None:
+    if torch.is_inference_mode_enabled():
+        torch.inference_mode(False).__enter__()
+    if not torch.is_grad_enabled():
+        torch.set_grad_enabled(True)
+    if torch.is_anomaly_enabled():
+        torch.autograd.set_detect_anomaly(False)
+    for kind in ("cpu", "cuda"):
+        if torch.is_autocast_enabled(kind):
+            torch.set_autocast_enabled(kind, False)
+
+
+def _torch_stacks(torch: Any) -> None:
+    """Context managers that were entered and never left: function modes, dispatch modes, saved-tensor hooks."""
+    for length, pop in (
+        ("_len_torch_function_stack", "_pop_torch_function_stack"),
+        ("_len_torch_dispatch_stack", "_pop_torch_dispatch_stack"),
+    ):
+        if hasattr(torch._C, length) and hasattr(torch._C, pop):
+            while getattr(torch._C, length)():
+                getattr(torch._C, pop)()
+    autograd = torch._C._autograd
+    if hasattr(autograd, "_top_saved_tensors_default_hooks"):
+        while autograd._top_saved_tensors_default_hooks(True) is not None:
+            autograd._pop_saved_tensors_default_hooks()

@@ -1,0 +1,192 @@
+"""An IPython shell whose outputs are messages, equal to those of a Jupyter kernel."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import builtins
+import contextlib
+import getpass
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from IPython.core.displayhook import DisplayHook
+from IPython.core.displaypub import DisplayPublisher
+from IPython.core.error import StdinNotImplementedError
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets import Any as AnyTrait
+from traitlets import CBool, Type
+from traitlets.config import Config
+
+from autograder.engine.inside.streams import Desk, Stream
+
+
+def jsonable(value: Any) -> Any:
+    """Rich display data as JSON: bytes in base64, keys as strings, whatever else JSON does not know as its repr."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode("ascii")
+    if isinstance(value, dict):
+        return {str(key): jsonable(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [jsonable(item) for item in value]
+    return repr(value)
+
+
+class Hook(DisplayHook):
+    """Publishes the value of a cell's last expression."""
+
+    message: Any = None
+
+    def start_displayhook(self) -> None:
+        self.message = {"type": "execute_result", "data": {}, "metadata": {}}
+
+    def write_output_prompt(self) -> None:
+        self.message["execution_count"] = self.prompt_count
+
+    def write_format_data(self, format_dict: dict[str, Any], md_dict: dict[str, Any] | None = None) -> None:
+        self.message["data"] = jsonable(format_dict)
+        self.message["metadata"] = jsonable(md_dict or {})
+
+    def finish_displayhook(self) -> None:
+        message, self.message = self.message, None
+        if message and message["data"]:
+            self.shell.publish(message)
+
+
+class Publisher(DisplayPublisher):
+    """Publishes what `display` is given."""
+
+    def publish(self, data, metadata=None, *, transient=None, update=False, **_):  # type: ignore[no-untyped-def, override]
+        self._validate_data(data, metadata or {})
+        self.shell.publish(
+            {
+                "type": "update_display_data" if update else "display_data",
+                "data": jsonable(data),
+                "metadata": jsonable(metadata or {}),
+                "display_id": (transient or {}).get("display_id"),
+            }
+        )
+
+    def clear_output(self, wait: bool = False) -> None:
+        self.shell.publish({"type": "clear_output", "wait": bool(wait)})
+
+
+class Shell(InteractiveShell):
+    """Runs cells as a kernel would, without a kernel's sockets and threads."""
+
+    displayhook_class = Type(Hook)
+    display_pub_class = Type(Publisher)
+    autoindent = CBool(False)
+    desk = AnyTrait()
+
+    def publish(self, message: dict[str, Any]) -> None:
+        """Send a message after whatever the streams still hold."""
+        self.desk.flush()
+        self.desk.post(message)
+
+    def _showtraceback(self, etype: Any, evalue: Any, stb: list[str]) -> None:
+        try:
+            text = str(evalue)
+        except Exception:
+            text = "<unprintable>"
+        self.publish({"type": "error", "ename": str(etype.__name__), "evalue": text, "traceback": list(stb)})
+
+    def init_environment(self) -> None:
+        os.environ.update(
+            TERM="xterm-color", CLICOLOR="1", FORCE_COLOR="1", CLICOLOR_FORCE="1", PAGER="cat", GIT_PAGER="cat"
+        )
+
+    def system(self, cmd: str) -> None:
+        """`!command`: what it writes goes to the cell's stdout. Without a terminal, unlike a kernel."""
+        done = subprocess.run(
+            self.var_expand(cmd, depth=1), shell=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, check=False,
+        )  # fmt: skip
+        sys.stdout.write(done.stdout.decode("utf-8", "replace"))
+        self.user_ns["_exit_code"] = done.returncode
+
+    def ask_exit(self) -> None:
+        """`exit` in a leftover cell ends nothing: the cells after it count."""
+
+    def init_virtualenv(self) -> None:
+        """The parent runs in the right environment already."""
+
+
+def build(ipython_dir: str) -> Shell:
+    """The shell, before any fork: no history file, no thread."""
+    config = Config()
+    config.HistoryManager.enabled = False
+    shell = Shell.instance(config=config, ipython_dir=ipython_dir)
+    shell.enable_gui = lambda gui=None: None
+    return shell
+
+
+def attach(shell: Shell, desk: Desk) -> None:
+    """Give the shell its streams."""
+    shell.desk = desk
+    sys.stdout, sys.stderr = Stream(desk, "stdout", 1), Stream(desk, "stderr", 2)
+
+
+def raw_input(prompt: str = "") -> str:
+    raise StdinNotImplementedError("raw_input was called, but this frontend does not support input requests.")
+
+
+def no_getpass(prompt: str = "", stream: Any = None, **_: Any) -> str:
+    raise StdinNotImplementedError("getpass was called, but this frontend does not support input requests.")
+
+
+@contextlib.contextmanager
+def _cancel_on_interrupt(future: asyncio.Future[Any], loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+    """While it lasts SIGINT cancels the future: raised in an event loop, KeyboardInterrupt would end the loop."""
+    before = signal.signal(signal.SIGINT, lambda *_: loop.call_soon_threadsafe(future.cancel))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+async def _execute(shell: Shell, code: str) -> bool:
+    try:
+        transformed, failure = shell.transform_cell(code), None
+    except Exception:
+        transformed, failure = code, sys.exc_info()
+    if shell.should_run_async(code, transformed_cell=transformed, preprocessing_exc_tuple=failure):
+        future = asyncio.ensure_future(
+            shell.run_cell_async(
+                code, store_history=True, transformed_cell=transformed, preprocessing_exc_tuple=failure
+            )
+        )
+        result = None
+        with _cancel_on_interrupt(future, asyncio.get_running_loop()):
+            try:
+                result = await future
+            finally:
+                shell.events.trigger("post_execute")
+                shell.events.trigger("post_run_cell", result)
+    else:
+        result = shell.run_cell(code, store_history=True)
+    return bool(result is not None and result.success)
+
+
+def run(shell: Shell, code: str, loop: asyncio.AbstractEventLoop) -> bool:
+    """Run one cell inside the running loop, as a kernel does; returns whether it ended without an exception."""
+    builtins.input, getpass.getpass = raw_input, no_getpass
+    task = loop.create_task(_execute(shell, code))
+    return bool(loop.run_until_complete(task))
+
+
+Runner = Callable[[str], bool]
+
+
+def runner(shell: Shell) -> Runner:
+    """A function that runs cells in one event loop, so that tasks go on living between cells."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    return partial(run, shell, loop=loop)

@@ -1,0 +1,83 @@
+"""JSON messages over a socket: four bytes of length, then the text. Both sides of the sandbox wall use it."""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+from typing import Any
+
+LARGEST = 16 * 2**20  #: bytes of one message; more is a broken peer or a hostile one
+_HEAD = struct.Struct("<I")
+
+
+class WireError(Exception):
+    """The peer sent something that is not a message."""
+
+
+class Wire:
+    """One end of a channel. Reads exactly one message at a time, never further."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self.sock = sock
+
+    def send(self, message: dict[str, Any]) -> int:
+        """Send one message; returns its length in bytes."""
+        body = json.dumps(message, separators=(",", ":")).encode("ascii")
+        self.sock.sendall(_HEAD.pack(len(body)) + body)
+        return len(body)
+
+    def receive(self) -> dict[str, Any] | None:
+        """The next message, or None where the peer has gone. Blocks."""
+        head = self._exactly(_HEAD.size)
+        if head is None:
+            return None
+        body = self._exactly(_HEAD.unpack(head)[0])
+        return None if body is None else json.loads(body)
+
+    def _exactly(self, size: int) -> bytes | None:
+        parts = []
+        while size:
+            part = self.sock.recv(min(size, 1 << 20))
+            if not part:
+                return None
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+
+class Inbox:
+    """Messages out of bytes as they arrive, from a peer that nobody trusts."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+        self.received = 0  #: bytes so far
+
+    def feed(self, data: bytes) -> None:
+        self._buffer += data
+        self.received += len(data)
+
+    def next(self) -> dict[str, Any] | None:
+        """The next whole message, or None where it has not arrived yet.
+
+        Raises
+        ------
+        WireError
+            Where the bytes are no message.
+        """
+        if len(self._buffer) < _HEAD.size:
+            return None
+        (size,) = _HEAD.unpack_from(self._buffer)
+        if size > LARGEST:
+            raise WireError(f"a message of {size:,} bytes")
+        if len(self._buffer) < _HEAD.size + size:
+            return None
+        body = bytes(self._buffer[_HEAD.size : _HEAD.size + size])
+        del self._buffer[: _HEAD.size + size]
+        try:
+            message = json.loads(body)
+        except (ValueError, RecursionError) as error:
+            raise WireError(f"a message that is not JSON ({type(error).__name__})") from error
+        if not isinstance(message, dict):
+            raise WireError("a message that is not an object")
+        return message

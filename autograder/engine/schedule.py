@@ -1,0 +1,158 @@
+"""Several jobs at once, and what happens to a job whose cell had to be killed. The same for every engine."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from autograder.engine.api import Cell, CellRun, Job, Run
+
+
+@dataclass
+class Attempt:
+    """One pass over a job's cells.
+
+    Attributes
+    ----------
+    cells : list of CellRun
+        One per cell of the job, in order.
+    stopped_at : Cell or None
+        The cell during which the run ended, so that the cells after it did not run.
+    slow : bool
+        Whether some cell or check timed out, so that the job has to repeat alone.
+    notes : list of str
+        Sentences for a person.
+    """
+
+    cells: list[CellRun]
+    stopped_at: Cell | None = None
+    slow: bool = False
+    notes: list[str] = field(default_factory=list)
+
+
+class Runner(Protocol):
+    """What an engine brings: one attempt at a job."""
+
+    name: str
+    sandbox: str
+
+    def attempt(self, job: Job, skip: frozenset[str], until: float) -> Attempt:
+        """Run the cells whose ids are not in `skip`, at most until that `time.monotonic()`."""
+
+
+class Lane:
+    """Many runs side by side, or one alone."""
+
+    def __init__(self) -> None:
+        self._condition = threading.Condition()
+        self._sharing = 0
+        self._waiting = 0
+        self._alone = False
+
+    @contextmanager
+    def shared(self) -> Iterator[None]:
+        with self._condition:
+            self._condition.wait_for(lambda: not self._alone and not self._waiting)
+            self._sharing += 1
+        try:
+            yield
+        finally:
+            with self._condition:
+                self._sharing -= 1
+                self._condition.notify_all()
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        with self._condition:
+            self._waiting += 1
+            self._condition.wait_for(lambda: not self._alone and not self._sharing)
+            self._waiting -= 1
+            self._alone = True
+        try:
+            yield
+        finally:
+            with self._condition:
+                self._alone = False
+                self._condition.notify_all()
+
+
+def run_job(runner: Runner, job: Job, lane: Lane) -> Run:
+    """Run a job to its end: repeat alone what timed out, and run once more without a cell that had to be killed.
+
+    Time spent in waiting for the machine does not count towards the deadline.
+    """
+    left, skip = job.deadline, frozenset[str]()
+    best = [CellRun(cell.id) for cell in job.cells]
+    notes: list[str] = []
+    alone = False
+    while True:
+        with lane.alone() if alone else lane.shared():
+            start = time.monotonic()
+            attempt = runner.attempt(job, skip, start + left)
+            left -= time.monotonic() - start
+        if attempt.slow and not alone and left > 0:
+            alone = True  # a time-out counts only when it repeats alone
+            continue
+        best = [
+            now if now.status != "not-run" else before for now, before in zip(attempt.cells, best, strict=True)
+        ]
+        notes += [note for note in attempt.notes if note not in notes]
+        cell = attempt.stopped_at
+        if cell is None:
+            break
+        if left <= 0:
+            notes.append(f"The notebook's time of {job.deadline:g} s was over in cell {cell.id}; later cells did not run.")
+            break
+        lost = {cell.id} | {other.id for other in job.cells if cell.exercise and other.exercise == cell.exercise}
+        skip |= lost
+        what = f"exercise {cell.exercise}" if cell.exercise else f"cell {cell.id}"
+        notes.append(f"Cell {cell.id} ended the run; the notebook ran once more without {what}.")
+    return Run(job.key, best, runner.name, runner.sandbox, seconds=job.deadline - left, notes=notes)
+
+
+def run_all(one: Callable[[Job], Run], jobs: Iterable[Job], workers: int) -> Iterator[Run]:
+    """Call `one` for every job, several at once; yields runs as they end and reads `jobs` only as workers get free."""
+    source, gate = iter(jobs), threading.Lock()
+    done: queue.SimpleQueue[Run | BaseException | None] = queue.SimpleQueue()
+    slots = threading.Semaphore(2 * workers)  # runs made but not yet taken: memory stays flat with a slow reader
+    stopping = threading.Event()
+
+    def work() -> None:
+        try:
+            while not stopping.is_set():
+                slots.acquire()
+                with gate:
+                    job = None if stopping.is_set() else next(source, None)
+                if job is None:
+                    return
+                done.put(one(job))
+        except BaseException as error:
+            done.put(error)
+        finally:
+            done.put(None)
+
+    threads = [threading.Thread(target=work, name=f"engine-{number}", daemon=True) for number in range(workers)]
+    for thread in threads:
+        thread.start()
+    running = workers
+    try:
+        while running:
+            item = done.get()
+            if item is None:
+                running -= 1
+            elif isinstance(item, BaseException):
+                raise item
+            else:
+                slots.release()
+                yield item
+    finally:
+        stopping.set()
+        for _ in threads:
+            slots.release()
+        for thread in threads:
+            thread.join()

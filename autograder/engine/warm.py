@@ -1,0 +1,305 @@
+"""The warm engine: a child forked from a process that has imported everything already, one per notebook."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from autograder.engine.api import Cell, CellRun, EngineUnavailable, Job, Run
+from autograder.engine.inside.wire import Inbox, Wire, WireError
+from autograder.engine.outputs import Collector
+from autograder.engine.schedule import Attempt, Lane, run_all, run_job
+
+GRACE = 2.0  #: seconds between asking a cell to stop and killing its run
+START = 60.0  #: seconds that the parent may take to import everything
+CHILD_START = 10.0  #: seconds that a child may take to be ready
+RUN_BYTES = 128 * 2**20  #: that one run may send in all
+FILE_BYTES = 64 * 2**20  #: of sibling files in all
+FILES = 200
+
+
+class WarmEngine:
+    """Runs jobs in forked children. See `open_engine`."""
+
+    name = "warm"
+
+    def __init__(self, sandbox: str = "none", jobs: int = 2) -> None:
+        self.sandbox, self.jobs = sandbox, jobs
+        self.lane = Lane()
+
+    def describe(self) -> str:
+        return f"warm engine, {self.jobs} at once; sandbox: {self.sandbox}"
+
+    def __enter__(self) -> WarmEngine:
+        self.scratch = tempfile.mkdtemp(prefix="autograder-")
+        self.parent = _Parent(self.scratch)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.parent.close()
+        shutil.rmtree(self.scratch, ignore_errors=True)
+
+    def run(self, jobs: Iterable[Job]) -> Iterator[Run]:
+        return run_all(self._one, jobs, self.jobs)
+
+    def _one(self, job: Job) -> Run:
+        return run_job(self, job, self.lane)
+
+    def attempt(self, job: Job, skip: frozenset[str], until: float) -> Attempt:
+        work = tempfile.mkdtemp(prefix="work-", dir=self.scratch)
+        try:
+            channel, pidfd = self.parent.fork({"work": work})
+            with channel, _Descriptor(pidfd):
+                try:
+                    return _Pass(job, skip, until, channel, pidfd).run()
+                finally:
+                    _signal(pidfd, signal.SIGKILL)
+                    select.select([pidfd], [], [], 10.0)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+
+
+class _Descriptor:
+    """Closes a descriptor."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __enter__(self) -> int:
+        return self.number
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self.number)
+
+
+def _signal(pidfd: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        signal.pidfd_send_signal(pidfd, number)
+
+
+class _Parent:
+    """The forking parent, as seen from the grader."""
+
+    def __init__(self, scratch: str) -> None:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        home = os.path.join(scratch, "home")
+        os.mkdir(home)
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "autograder.engine.inside.zygote", str(theirs.fileno()), home],
+            pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=_environment(home),
+            cwd=home, start_new_session=True,
+        )  # fmt: skip
+        theirs.close()
+        self.control, self.lock = ours, threading.Lock()
+        self.control.settimeout(START)
+        try:
+            answer = self.control.recv(65536)
+        except TimeoutError:
+            answer = b""
+        if not answer:
+            self.close()
+            raise EngineUnavailable("The warm engine's parent process did not start; try `--engine kernel`.")
+        self.hello = json.loads(answer)
+
+    def fork(self, order: dict[str, Any]) -> tuple[socket.socket, int]:
+        """A fresh child: its channel and a pidfd."""
+        ours, theirs = socket.socketpair()
+        with self.lock, theirs:
+            socket.send_fds(self.control, [json.dumps(order).encode()], [theirs.fileno()])
+            body, descriptors, _, _ = socket.recv_fds(self.control, 65536, 1)
+        if not body:
+            raise EngineUnavailable("The warm engine's parent process has ended.")
+        return ours, descriptors[0]
+
+    def close(self) -> None:
+        self.control.close()
+        try:
+            self.process.wait(5.0)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+def _environment(home: str) -> dict[str, str]:
+    """What the parent and its children see of the environment: nothing that is anybody's."""
+    return {
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin"]),
+        "HOME": home,
+        "LANG": "C.UTF-8",
+        "IPYTHONDIR": home,
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PIP_NO_INDEX": "1",
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+        **{name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")},
+    }
+
+
+class _Gone(Exception):
+    """The run has ended, or had to be ended."""
+
+
+class _Pass:
+    """One attempt at a job in one child."""
+
+    def __init__(
+        self, job: Job, skip: frozenset[str], until: float, channel: socket.socket, pidfd: int
+    ) -> None:
+        self.job, self.skip, self.until, self.pidfd = job, skip, until, pidfd
+        self.channel = channel
+        self.channel.settimeout(5.0)  # a run that stops reading is broken
+        self.wire, self.inbox, self.collector = Wire(channel), Inbox(), Collector()
+        self.result = Attempt([CellRun(cell.id) for cell in job.cells])
+
+    def run(self) -> Attempt:
+        current: Cell | None = None
+        try:
+            self._wait("ready", time.monotonic() + CHILD_START)
+            self._files()
+            for cell, run in zip(self.job.cells, self.result.cells, strict=True):
+                if cell.id not in self.skip:
+                    current = cell
+                    self._cell(cell, run)
+        except _Gone:
+            self.result.stopped_at = current or self.job.cells[0]
+        return self.result
+
+    def _files(self) -> None:
+        room = FILE_BYTES
+        for name, path in self.job.files[:FILES]:
+            data = _read(path, room)
+            if data is None:
+                self.result.notes.append(f"The file {name} was left out: not a plain file, or too large.")
+                continue
+            room -= len(data)
+            self._send({"type": "file", "name": name, "data": base64.b64encode(data).decode("ascii")})
+
+    def _cell(self, cell: Cell, run: CellRun) -> None:
+        self.collector.begin(run)
+        start = time.monotonic()
+        order = {"id": cell.id, "role": cell.role, "exercise": cell.exercise, "seed": self.job.seed}
+        try:
+            if cell.role == "check":
+                self._send({"type": "check", **order})
+                self._send({"source": cell.source})
+            else:
+                self._send({"type": "cell", "source": cell.source, **order})
+            self._follow(cell, run, start)
+        except _Gone:
+            run.killed = True
+            run.status = "timed-out" if run.status == "timed-out" else "died"
+            raise
+        finally:
+            run.seconds = time.monotonic() - start
+            self.collector.end()
+
+    def _follow(self, cell: Cell, run: CellRun, start: float) -> None:
+        """Take the cell's messages until it is done. Out of time: interrupt, then give up on the run."""
+        limit, interrupted = start + cell.limit, False
+        while True:
+            now = time.monotonic()
+            if now >= min(limit, self.until):
+                run.status, self.result.slow = "timed-out", True
+                if interrupted or now >= self.until:
+                    raise _Gone
+                _signal(self.pidfd, signal.SIGINT)
+                interrupted, limit = True, now + GRACE
+            message = self._message(min(limit, self.until))
+            if message is None:
+                continue
+            kind = message.get("type")
+            if kind == "done" and message.get("id") == cell.id:
+                self._done(cell, run, message, interrupted)
+                return
+            if kind == "observation":
+                if cell.role != "check" or message.get("id") != cell.id:
+                    continue
+                if not interrupted:
+                    limit = time.monotonic() + cell.limit
+            self.collector.apply(message)
+
+    def _done(self, cell: Cell, run: CellRun, message: dict[str, Any], interrupted: bool) -> None:
+        status = message.get("status")
+        run.killed = status == "killed" or (cell.role == "check" and status == "died")
+        if interrupted:
+            run.status = "timed-out"
+        else:
+            run.status = status if status in ("ran", "error", "died") else "error"
+        if any(isinstance(value, dict) and "timeout" in value for value in run.observations.values()):
+            self.result.slow = True
+        self.collector.end(message.get("cut", 0))
+        self.collector.cut = 0
+
+    # ------------------------------------------------------------------------------------------------------- the wire
+
+    def _send(self, message: dict[str, Any]) -> None:
+        try:
+            self.wire.send(message)
+        except OSError as error:
+            raise _Gone from error
+
+    def _wait(self, kind: str, until: float) -> dict[str, Any]:
+        while time.monotonic() < until:
+            message = self._message(until)
+            if message is not None and message.get("type") == kind:
+                return message
+        raise _Gone
+
+    def _message(self, until: float) -> dict[str, Any] | None:
+        """The next message, None where none came in time.
+
+        Raises
+        ------
+        _Gone
+            Where the child has ended, sent no message or too much.
+        """
+        try:
+            message = self.inbox.next()
+            if message is not None:
+                return message
+            wait = max(0.0, min(until - time.monotonic(), 0.1))
+            ready, _, _ = select.select([self.channel, self.pidfd], [], [], wait)
+            if self.channel in ready:
+                data = self.channel.recv(1 << 20)
+                if not data:
+                    raise _Gone
+                self.inbox.feed(data)
+                if self.inbox.received > RUN_BYTES:
+                    self.result.notes.append("The run was ended: it sent too much.")
+                    raise _Gone
+            elif self.pidfd in ready:
+                raise _Gone
+        except WireError as error:
+            self.result.notes.append(f"The run was ended: it sent {error}.")
+            raise _Gone from error
+        except OSError as error:
+            raise _Gone from error
+        return None
+
+
+def _read(path: Path, room: int) -> bytes | None:
+    """The bytes of a plain file, never through a link; None where it is none or too large."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with open(descriptor, "rb") as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode) or status.st_size > min(room, 10 * 2**20):
+                return None
+            return file.read(room + 1)[:room]
+    except OSError:
+        return None
