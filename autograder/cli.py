@@ -1,0 +1,287 @@
+"""The command line. Exit 0: done. 1: done, but something needs a person, and it is listed. 2: wrong usage or a broken course."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+
+from autograder import __version__
+
+if TYPE_CHECKING:
+    from autograder.engine.api import Engine
+    from autograder.grading.results import ClassResult, SubmissionResult
+
+console = Console(highlight=False, soft_wrap=True)
+errors = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def _known_errors() -> tuple[type[BaseException], ...]:
+    from autograder.authoring.source import SourceError
+    from autograder.engine.api import EngineUnavailable
+    from autograder.grading.course import CourseError
+    from autograder.grading.database import BookError
+    from autograder.grading.reading import Unreadable
+
+    return (SourceError, EngineUnavailable, CourseError, BookError, Unreadable, OSError)
+
+
+def one_sentence(command: Callable[..., None]) -> Callable[..., None]:
+    """Turn the errors that a person can act on into one sentence and exit 2."""
+
+    @wraps(command)
+    def wrapped(*args: Any, **kwargs: Any) -> None:
+        try:
+            command(*args, **kwargs)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except KeyboardInterrupt:
+            errors.print("Stopped. What was graded is in the gradebook; run the same command again to go on.", markup=False)
+            raise SystemExit(130) from None
+        except Exception as error:
+            if not isinstance(error, _known_errors()):
+                raise
+            errors.print(f"autograder: {error}", style="red", markup=False)
+            raise SystemExit(2) from None
+
+    return wrapped
+
+
+def examples(*lines: str) -> str:
+    """The end of a help text: one example a line, as typed."""
+    return "\n\n\b\nExample:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+ROOT = click.option(
+    "--root", type=click.Path(path_type=Path, file_okay=False), default=Path("."), show_default="here", help="The course's root folder."
+)
+ENGINE = click.option(
+    "--engine", type=click.Choice(["auto", "warm", "kernel"]), default="auto", show_default=True, help="How a notebook is run."
+)
+SANDBOX = click.option(
+    "--sandbox",
+    type=click.Choice(["auto", "require", "off"]),
+    default="auto",
+    show_default=True,
+    help="Shut student code in: auto does what this machine allows, require refuses to go without.",
+)
+JOBS = click.option("--jobs", type=click.IntRange(min=1), default=None, help="Notebooks at once.  [default: the cores]")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="autograder")
+def main() -> None:
+    """Build, check and grade a course of notebooks."""
+
+
+@main.command(
+    epilog=None,
+    help="Build chapters: source/NAME.py to source/NAME/NAME.ipynb and notebooks/NAME/NAME.ipynb, and prove the reference answers."
+    + examples("autograder build", "autograder build 01-graph"),
+)
+@click.argument("chapters", nargs=-1)
+@click.option("--verify/--no-verify", "prove", default=True, help="Run the reference answers under two seeds.")
+@ROOT
+@ENGINE
+@one_sentence
+def build(chapters: tuple[str, ...], prove: bool, root: Path, engine: str) -> None:
+    from autograder.authoring.build import clean_stale, release, write_source_notebook
+    from autograder.authoring.source import SourceError, source_names
+    from autograder.authoring.verify import verify
+    from autograder.grading.course import load_chapter
+
+    names = list(chapters) or source_names(root)
+    if not names:
+        raise SourceError(f"{root / 'source'} holds no chapter: write one as source/NN-topic.py.")
+    if not chapters:
+        clean_stale(root, names)
+    for name in names:
+        write_source_notebook(root, name)
+        console.print(f"{name}: {release(root, name).relative_to(root)}", markup=False)
+    if not prove:
+        return
+    broken = []
+    with _engine(engine, "auto", None, quiet=True) as runner:
+        for name in names:
+            found = verify(load_chapter(root, name), runner)
+            broken += found.broken
+            constant = ", ".join(f"{key} {share:.0%}" for key, share in found.constant.items() if share)
+            if constant:
+                console.print(f"{name}: points on values that no seed changes: {constant}", markup=False)
+    for sentence in broken:
+        errors.print(f"autograder: {sentence}", style="red", markup=False)
+    if broken:
+        raise SystemExit(2)
+
+
+@main.command(
+    help="Grade a class. DIR has nbgrader's shape: DIR/<student>/<chapter>/<chapter>.ipynb."
+    + examples("autograder grade --submitted submitted", "autograder grade 01-graph --submitted submitted --json grades.json --jobs 4"),
+)
+@click.argument("chapters", nargs=-1)
+@click.option("--submitted", required=True, type=click.Path(path_type=Path), help="The folder of submissions.")
+@click.option("--gradebook", default=None, help="SQLAlchemy URL of nbgrader's gradebook.  [default: sqlite:///OUT/gradebook.db]")
+@click.option("--out", type=click.Path(path_type=Path), default=None, help="Where autograded/ goes.  [default: the root]")
+@click.option("--json", "json_file", type=click.Path(path_type=Path, dir_okay=False), default=None, help="Also write the results here.")
+@click.option("--seed", type=int, default=None, help="Seed of hidden inputs.  [default: drawn once per gradebook]")
+@click.option("--regrade", is_flag=True, help="Grade again what has not changed.")
+@JOBS
+@ENGINE
+@SANDBOX
+@ROOT
+@one_sentence
+def grade(
+    chapters: tuple[str, ...],
+    submitted: Path,
+    gradebook: str | None,
+    out: Path | None,
+    json_file: Path | None,
+    seed: int | None,
+    regrade: bool,
+    jobs: int | None,
+    engine: str,
+    sandbox: str,
+    root: Path,
+) -> None:
+    from autograder.grading.campaign import Campaign
+    from autograder.grading.gradebook import Book
+    from autograder.grading.late import read_config
+    from autograder.grading.loading import book_cells, load_course
+    from autograder.grading.references import observe_references
+
+    if not submitted.is_dir():
+        raise click.UsageError(f"There is no folder {submitted}: name the folder of submissions with --submitted.")
+    course = load_course(root, chapters)
+    out = out or root
+    url = gradebook or f"sqlite:///{(out / 'gradebook.db').resolve()}"
+    with _engine(engine, sandbox, jobs) as runner:
+        # A gradebook keeps its seed, so that a second run grades only what is new.
+        seed = seed if seed is not None else _seed(url, course.course_id)
+        references = observe_references(runner, course.chapters.values(), seed)
+        out.mkdir(parents=True, exist_ok=True)
+        with Book.open(url, course.course_id, out / "autograded", read_config(root)) as book:
+            book.keep("seed", str(seed))
+            for chapter in course.chapters.values():
+                book.register(chapter.name, book_cells(chapter), chapter.metadata.get("kernelspec"))
+            with _progress() as advance:
+                campaign = Campaign(course, runner, book, references, seed, regrade=regrade, on_result=advance)
+                result = campaign.run(submitted)
+            book.settle(list(course.chapters))
+    if json_file is not None:
+        json_file.parent.mkdir(parents=True, exist_ok=True)
+        result.write(json_file)
+    _summary(result)
+    if any(submission.needs_person for submission in result.submissions):
+        raise SystemExit(1)
+
+
+@main.command(
+    help="Judge your own work by the checks that stand in the notebooks. FILE is a notebook, a .py file of answers, or a chapter's name."
+    + examples("autograder check notebooks/01-graph/01-graph.ipynb", "autograder check my_answers.py --chapter 01-graph"),
+)
+@click.argument("files", nargs=-1, required=True, metavar="FILE ...")
+@click.option("--chapter", default=None, help="The chapter, where the file does not say.")
+@ROOT
+@ENGINE
+@SANDBOX
+@one_sentence
+def check(files: tuple[str, ...], chapter: str | None, root: Path, engine: str, sandbox: str) -> None:
+    from autograder.grading.course import CourseError
+    from autograder.grading.learner import check_file, released_chapters
+    from autograder.lab.table import CheckTable, Row
+
+    known = released_chapters(root)
+    if not known:
+        raise CourseError(f"{root / 'notebooks'} holds no released chapter: run this in the course's root.")
+    paths = [root / "notebooks" / file / f"{file}.ipynb" if file in known else Path(file) for file in files]
+    full = True
+    with _engine(engine, sandbox, 1, quiet=True) as runner:
+        for path in paths:
+            judged = check_file(runner, known, path, chapter)
+            for note in judged.notes:
+                console.print(f"note: {note.text}", markup=False)
+            for exercise in judged.exercises:
+                rows = [Row(item.label, item.passed, item.message) for item in exercise.checks]
+                name = exercise.id.removeprefix("check-")
+                console.print(repr(CheckTable(name, rows, exercise.score or 0.0, exercise.max_score)), markup=False)
+            console.print(f"{path}: {judged.score:g} of {judged.max_score:g} points by the visible checks of {judged.chapter}", markup=False)
+            full = full and judged.score >= judged.max_score
+    if not full:
+        raise SystemExit(1)
+
+
+def _seed(url: str, course_id: str) -> int:
+    """The seed kept in the gradebook, or a new one."""
+    from secrets import randbelow
+
+    from autograder.grading.database import exists
+    from autograder.grading.gradebook import Book
+
+    if exists(url):
+        with Book.open(url, course_id) as book:
+            kept = book.setting("seed")
+        if kept is not None:
+            return int(kept)
+    return randbelow(2**31)
+
+
+@contextmanager
+def _engine(kind: str, sandbox: str, jobs: int | None, *, quiet: bool = False) -> Iterator[Engine]:
+    import os
+
+    from autograder.engine import open_engine
+
+    with open_engine(kind, sandbox, jobs or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1) as runner:
+        if not quiet:
+            console.print(runner.describe(), markup=False)
+        yield runner
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[SubmissionResult], None]]:
+    """A bar with rate and time left on a terminal; elsewhere a line now and then."""
+    done = 0
+    if not console.is_terminal:
+
+        def count(result: SubmissionResult) -> None:
+            nonlocal done
+            done += 1
+            if done % 100 == 0:
+                console.print(f"{done} submissions graded")
+
+        yield count
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    with Progress(TextColumn("grading"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"), TimeElapsedColumn(), console=console) as bar:
+        task = bar.add_task("", total=None, rate="")
+
+        def advance(result: SubmissionResult) -> None:
+            bar.advance(task)
+            speed = bar.tasks[0].speed
+            bar.update(task, rate=f"{speed:.1f}/s" if speed else "")
+
+        yield advance
+
+
+def _summary(result: ClassResult) -> None:
+    from collections import Counter
+
+    from autograder.reporting.table import escape
+
+    counts = Counter(submission.status for submission in result.submissions)
+    console.print(f"{len(result.submissions)} submissions: " + ", ".join(f"{n} {status}" for status, n in sorted(counts.items())), markup=False)
+    for submission in result.submissions:
+        if submission.needs_person:
+            reasons = [note.text for note in submission.notes if note.needs_person] or [submission.status]
+            console.print(escape(f"  needs a person: {submission.student} {submission.chapter}: {' '.join(reasons)}"), markup=False)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,150 @@
+"""A learner's own judge: the visible checks of a released notebook, nothing else. No source and no reference needed."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.engine.api import Cell, CellRun, Engine, Job, Role
+from autograder.grading.course import Chapter, CourseError, chapter_of
+from autograder.grading.jobs import CELL_LIMIT, CHECK_MARGIN, parsed
+from autograder.grading.judge import judge
+from autograder.grading.reading import Unreadable, read_notebook
+from autograder.grading.restore import restore
+from autograder.grading.results import ExerciseResult, Note
+from autograder.grammar import EXPECTED_MARK, visible
+
+PRACTICE_SEED = 1
+
+
+@dataclass
+class Judged:
+    """A learner's file, judged by the visible checks."""
+
+    file: Path
+    chapter: str
+    exercises: list[ExerciseResult]
+    notes: list[Note]
+
+    @property
+    def score(self) -> float:
+        return sum(exercise.score or 0.0 for exercise in self.exercises)
+
+    @property
+    def max_score(self) -> float:
+        return sum(exercise.max_score for exercise in self.exercises)
+
+
+def released_chapters(root: Path) -> dict[str, Chapter]:
+    """The chapters of root/notebooks, by name, as students have them."""
+    found = {}
+    for path in sorted((root / "notebooks").glob("*/*.ipynb")):
+        if path.stem == path.parent.name:
+            notebook = json.loads(path.read_text(encoding="utf-8"))
+            found[path.stem] = chapter_of(path.stem, notebook, notebook)
+    return found
+
+
+def check_file(engine: Engine, chapters: dict[str, Chapter], path: Path, name: str | None = None) -> Judged:
+    """Judge a notebook, or a .py file of answers, by the visible checks.
+
+    Parameters
+    ----------
+    engine : Engine
+        Open.
+    chapters : dict
+        As `released_chapters` gives them.
+    path : Path
+        An .ipynb or a .py.
+    name : str, optional
+        The chapter; by default it follows from the file's name, then from what is in it.
+
+    Raises
+    ------
+    Unreadable, CourseError
+        One sentence.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise Unreadable(f"{path} cannot be read: {error.strerror}.") from None
+    if path.suffix == ".py":
+        chapter = _chapter_of_answers(chapters, path, data, name)
+        cells, notes = list(_answer_cells(chapter, data.decode("utf-8", "replace"))), []
+    else:
+        reading = read_notebook(data)
+        chapter = _chapter_named(chapters, path, name) or _chapter_like(chapters, path, {c.grade_id for c in reading.cells})
+        restored = restore(reading, chapter)
+        notes = [*reading.notes, *restored.notes]
+        cells = [
+            _check_cell(chapter, placed.id) if placed.role == "check" else Cell(placed.id, placed.source, _role(placed.role), placed.exercise, CELL_LIMIT)
+            for placed in restored.cells
+            if placed.run
+        ]
+    run = next(iter(engine.run([Job(str(path), tuple(cells), PRACTICE_SEED)])))
+    runs = {cell.id: cell for cell in run.cells}
+    exercises = []
+    for cell in chapter.checks:
+        result = runs.get(cell.id) or CellRun(cell.id)
+        expected = {
+            label.removesuffix(EXPECTED_MARK): value for label, value in result.observations.items() if label.endswith(EXPECTED_MARK)
+        }
+        exercises.append(judge(cell.id, parsed(visible(cell.source)), result, expected, max_score=cell.points))
+    return Judged(path, chapter.name, exercises, notes)
+
+
+def _check_cell(chapter: Chapter, cell_id: str) -> Cell:
+    cell = chapter.by_id[cell_id]
+    grammar = parsed(visible(cell.source))
+    limit = max(call.limit for call in grammar.calls) + CHECK_MARGIN
+    return Cell(cell.id, grammar.program(expected=True), "check", cell.exercise, limit)
+
+
+def _answer_cells(chapter: Chapter, text: str) -> list[Cell]:
+    """Set-up cells, the file as one cell, then every check."""
+    cells = [Cell(c.id, c.released, "course", None, CELL_LIMIT) for c in chapter.cells if c.role == "course"]
+    cells.append(Cell("answers", text, "answer", None, CELL_LIMIT))
+    return cells + [_check_cell(chapter, cell.id) for cell in chapter.checks]
+
+
+def _role(role: str) -> Role:
+    return "course" if role == "course" else "answer" if role == "answer" else "student"
+
+
+def _chapter_named(chapters: dict[str, Chapter], path: Path, name: str | None) -> Chapter | None:
+    if name is not None and name not in chapters:
+        raise CourseError(f"There is no chapter {name!r}; the chapters are: {', '.join(chapters)}.")
+    return chapters.get(name or path.stem)
+
+
+def _chapter_like(chapters: dict[str, Chapter], path: Path, names: set[str]) -> Chapter:
+    """The chapter that shares most names with the file."""
+    best = max(chapters.values(), key=lambda chapter: len(names & set(chapter.by_id)), default=None)
+    if best is None or not names & {cell.id for cell in best.cells if cell.exercise}:
+        raise CourseError(f"{path} belongs to no chapter that is known here; name it with --chapter.")
+    return best
+
+
+def _chapter_of_answers(chapters: dict[str, Chapter], path: Path, data: bytes, name: str | None) -> Chapter:
+    named = _chapter_named(chapters, path, name)
+    if named is not None:
+        return named
+    try:
+        tree = ast.parse(data)
+    except (SyntaxError, ValueError) as error:
+        raise Unreadable(f"{path} is not Python ({error.args[0]}, line {getattr(error, 'lineno', '?')}).") from None
+    return _chapter_like(chapters, path, set(_bound(tree.body)))
+
+
+def _bound(body: Sequence[ast.stmt]) -> list[str]:
+    names = []
+    for node in body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            names.append(node.name)
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names += [target.id for target in targets if isinstance(target, ast.Name)]
+    return names

@@ -1,0 +1,78 @@
+"""Loading the course for a run: which chapters, are they in step with their text, what can this machine grade."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+from autograder.grading.campaign import Course
+from autograder.grading.chapter_cells import BookCell
+from autograder.grading.course import Chapter, CourseError, chapter_names, load_chapter
+from autograder.grading.late import read_config
+
+
+def load_course(root: Path, names: Sequence[str] = ()) -> Course:
+    """Load chapters (all by default), building those whose text is newer than their notebooks.
+
+    Raises
+    ------
+    CourseError
+        No such chapter, or a chapter that cannot be loaded.
+    """
+    if not (root / "source").is_dir():
+        raise CourseError(f"{root} is no course: it has no source/ folder. Run this in the course's root.")
+    texts = sorted(path.stem for path in (root / "source").glob("[0-9][0-9]-*.py"))
+    known = sorted({*texts, *chapter_names(root)})
+    for name in names:
+        if name not in known:
+            raise CourseError(f"There is no chapter {name!r}; the chapters are: {', '.join(known) or 'none'}.")
+    chosen = list(dict.fromkeys(names)) or known
+    if not chosen:
+        raise CourseError(f"{root / 'source'} holds no chapter.")
+    for name in chosen:
+        _refresh(root, name)
+    chapters = {name: load_chapter(root, name) for name in chosen}
+    released = {name: json.loads((root / "notebooks" / name / f"{name}.ipynb").read_text("utf-8")) for name in chosen}
+    course_id = str(read_config(root).CourseDirectory.get("course_id", "course"))
+    return Course(course_id, chapters, released, _skipped(chapters.values()))
+
+
+def book_cells(chapter: Chapter) -> list[BookCell]:
+    """The chapter's cells as nbgrader's gradebook keeps them: answers as stubs, checks with their hidden part."""
+    cells = []
+    for cell in chapter.cells:
+        mark = cell.metadata.get("nbgrader")
+        if not mark or not (mark.get("grade") or mark.get("solution") or mark.get("locked")):
+            continue
+        solution = bool(mark.get("solution"))
+        source = cell.released if solution else cell.source
+        grade = bool(mark.get("grade"))
+        locked = not solution and (grade or bool(mark.get("locked")))
+        cells.append(BookCell(cell.id, cell.cell_type, source, grade, solution, locked, cell.points))
+    return cells
+
+
+def _refresh(root: Path, name: str) -> None:
+    text, made = root / "source" / f"{name}.py", root / "source" / name / f"{name}.ipynb"
+    if text.is_file() and (not made.is_file() or made.stat().st_mtime < text.stat().st_mtime):
+        from autograder.authoring.build import write_source_notebook
+        from autograder.authoring.source import SourceError
+
+        try:
+            write_source_notebook(root, name)
+        except SourceError as error:
+            raise CourseError(str(error)) from error
+
+
+def _skipped(chapters: Iterable[Chapter]) -> dict[str, str]:
+    """Exercises whose check cell carries a tag `needs-PACKAGE` for a package that is not installed here."""
+    skipped = {}
+    for chapter in chapters:
+        for cell in chapter.checks:
+            for tag in cell.metadata.get("tags", ()):
+                package = tag.removeprefix("needs-")
+                if package != tag and find_spec(package) is None:
+                    skipped[cell.exercise or ""] = f"{package} is not installed here"
+    return skipped
