@@ -17,6 +17,7 @@ from typing import Any
 
 from autograder.grading.course import Chapter, CourseCell, text_of
 from autograder.grading.database import BookError
+from autograder.grading.harmless import harmless_markdown, harmless_outputs
 from autograder.grading.results import ExerciseResult, Note, SubmissionResult
 from autograder.lab.table import CheckTable, Row
 
@@ -43,13 +44,13 @@ def autograded_notebook(
     Returns
     -------
     dict
-        Valid nbformat 4.5; shares cells' outputs with `outputs`.
+        Valid nbformat 4.5. Nothing that the student wrote or printed runs in a browser that shows it.
     """
     course = {cell.id: cell for cell in chapter.cells if cell.metadata.get("nbgrader")}
     exercises = {exercise.id: exercise for exercise in result.exercises}
     shown = [_notes_cell(result.notes)] if result.notes else []
     for number, cell in enumerate(cells):
-        own_outputs = (outputs or {}).get(str(cell.get("id")), [])
+        own_outputs = harmless_outputs((outputs or {}).get(str(cell.get("id")), ()))
         original = course.get(_grade_id(cell))
         if original is None:
             shown.append(_own_cell(cell, number, own_outputs))
@@ -186,7 +187,10 @@ def _own_cell(cell: Mapping[str, Any], number: int, outputs: list[dict[str, Any]
     kind = cell["cell_type"] if cell["cell_type"] in {"code", "markdown", "raw"} else "raw"
     tags = (cell.get("metadata") or {}).get("tags")
     metadata = {"tags": tags} if isinstance(tags, list) and all(isinstance(tag, str) for tag in tags) else {}
-    return _cell(kind, cell.get("id") or f"cell-{number}", text_of(cell.get("source")), metadata, outputs)
+    source = text_of(cell.get("source"))
+    if kind != "code":
+        source = harmless_markdown(source)
+    return _cell(kind, cell.get("id") or f"cell-{number}", source, metadata, outputs)
 
 
 def _course_cell(

@@ -21,8 +21,9 @@ from autograder.grading import gradebook_rows as rows
 from autograder.grading.autograded import Files, Notebook, folder_of, stage_submission
 from autograder.grading.chapter_cells import ChapterIds, chapter_ids, store_chapter
 from autograder.grading.course import Chapter
-from autograder.grading.database import SUBMISSION, WAIT, BookError, Database
+from autograder.grading.database import SETTING, SUBMISSION, WAIT, BookError, Database
 from autograder.grading.gradebook_rows import GradeRow, Upsert
+from autograder.grading.harmless import harmless_markdown
 from autograder.grading.late import penalty_rule, seconds_late, utc
 from autograder.grading.results import ClassResult, SubmissionResult
 
@@ -173,6 +174,18 @@ class Book:
             found = connection.execute(query).all()
         return {(student, chapter): mark for student, chapter, mark in found if self._is_shown(student, chapter)}
 
+    def setting(self, name: str) -> str | None:
+        """A value kept in this gradebook, or None."""
+        with self._database.reading() as connection:
+            value = connection.scalar(sa.select(SETTING.c.value).where(SETTING.c.name == name))
+        return None if value is None else str(value)
+
+    def keep(self, name: str, value: str) -> None:
+        """Keep a value in this gradebook."""
+        with self._database.writing() as connection:
+            connection.execute(SETTING.delete().where(SETTING.c.name == name))
+            connection.execute(SETTING.insert().values(name=name, value=value))
+
     def previous(self, student: str, chapter: str) -> SubmissionResult | None:
         """The result that was entered last, or None."""
         query = sa.select(SUBMISSION.c.result).where(
@@ -259,7 +272,8 @@ def _needs_person(old: sa.RowMapping | None, auto: float | None, unchanged: bool
 
 def _comment(name: str, item: Written) -> str | None:
     """What the grader says at an answer: that it is missing, or its notes on it."""
-    notes = [note.text for note in item.result.notes if note.cell in {name, f"check-{name}"}]
+    # nbgrader shows comments as Markdown
+    notes = [harmless_markdown(note.text) for note in item.result.notes if note.cell in {name, f"check-{name}"}]
     return " ".join((["No response."] if name in item.unanswered else []) + notes) or None
 
 
