@@ -31,6 +31,12 @@ SUBMISSION = sa.Table(
     sa.Column("sha256", sa.String(64), nullable=False),
     sa.Column("result", sa.Text().with_variant(mysql.MEDIUMTEXT(), "mysql", "mariadb"), nullable=False),
 )
+SETTING = sa.Table(
+    "autograder_setting",
+    _OWN,
+    sa.Column("name", sa.String(64), primary_key=True),
+    sa.Column("value", sa.String(256), nullable=False),
+)
 _VERSION = sa.Table("alembic_version", _OWN, sa.Column("version_num", sa.String(32), primary_key=True))
 
 NBGRADER_DEFAULT = "default_course"  #: the course that nbgrader's own preprocessors add to every gradebook
@@ -38,6 +44,15 @@ NBGRADER_DEFAULT = "default_course"  #: the course that nbgrader's own preproces
 
 class BookError(Exception):
     """The gradebook cannot be used; the text is one sentence that says what, where and what to do."""
+
+
+def exists(url: str) -> bool:
+    """Whether there is something to open at a gradebook URL, found out without making it."""
+    try:
+        parts = sa.make_url(url)
+    except sa.exc.ArgumentError:
+        return True  # opening it says what is wrong
+    return parts.get_backend_name() != "sqlite" or (parts.database is not None and Path(parts.database).exists())
 
 
 class Database:
