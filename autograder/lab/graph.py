@@ -80,6 +80,7 @@ def draw_graph(
     root: Any,
     *,
     names: Mapping[str, Any] | torch.nn.Module | None = None,
+    notes: Mapping[Any, str] | None = None,
     theme: Literal["auto", "light", "dark"] = "auto",
     versions: bool = False,
     values: bool = False,
@@ -104,6 +105,8 @@ def draw_graph(
     names : mapping or torch.nn.Module, optional
         Names that go before the caller's variables: name to tensor, module, list or dict of tensors; or a module, whose
         parameters are then named as in ``named_parameters()``. The caller's local and global variables serve otherwise.
+    notes : mapping, optional
+        A line of your own under the name of a node, by node.
     theme : {"auto", "light", "dark"}
         "auto" follows the reader's browser and is light in files.
     versions : bool
@@ -113,7 +116,8 @@ def draw_graph(
     none_edges : bool
         Show the operands that need no gradient as None.
     fold : bool, optional
-        Draw a run of unnamed nodes that save nothing, such as view after view, as one box. From 24 nodes on unless given.
+        Draw a run of unnamed nodes that save nothing, such as view after view, as one box. Unless given: from 24
+        nodes on.
     rankdir : {"TB", "LR"}
         Downwards, or from left to right.
     caption : bool
@@ -135,7 +139,7 @@ def draw_graph(
     """
     if theme not in ("auto", "light", "dark"):
         raise ValueError(f"theme is 'auto', 'light' or 'dark', not {theme!r}.")
-    facts = read_graph(_root(root), names_in(sys._getframe(1), names), max_nodes)
+    facts = read_graph(_root(root), names_in(sys._getframe(1), names), max_nodes, notes)
     palette = DARK if theme == "dark" else LIGHT
     small = len(facts.nodes) >= _MANY
     style = Style(facts, palette, Options(versions=versions, values=values, small=small))

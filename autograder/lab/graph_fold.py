@@ -6,7 +6,7 @@ from autograder.lab.graph_read import GraphFacts, NodeFacts
 
 
 def _plain(node: NodeFacts) -> bool:
-    return node.kind == "op" and not (node.saved or node.names or node.released)
+    return node.kind == "op" and not (node.saved or node.names or node.note or node.released)
 
 
 def runs(facts: GraphFacts) -> list[list[int]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,6 +64,7 @@ class NodeFacts:
     released: bool = False
     saved: list[Saved] = field(default_factory=list)
     values: list[tuple[str, str]] = field(default_factory=list)
+    note: str = ""  # the caller's own words
     edges: list[tuple[int | None, int]] = field(default_factory=list)  # (node, its output number); None for no gradient
 
 
@@ -233,7 +235,7 @@ def _title(node: Any) -> str:
     return str(node.name()) if name == "CppFunction" else name
 
 
-def read_graph(root: Any, names: Names, max_nodes: int) -> GraphFacts:
+def read_graph(root: Any, names: Names, max_nodes: int, notes: Mapping[Any, str] | None = None) -> GraphFacts:
     """Read the graph below the node `root`, breadth first, at most `max_nodes` nodes of it."""
     reader = _Reader(names)
     numbers: dict[Any, int] = {root: 0}
@@ -246,7 +248,7 @@ def read_graph(root: Any, names: Names, max_nodes: int) -> GraphFacts:
         variable = getattr(node, "variable", None) if type(node).__name__ == "AccumulateGrad" else None
         custom = hasattr(node, "_forward_cls") or hasattr(node, "saved_tensors")
         kind = "leaf" if type(node).__name__ == "AccumulateGrad" else "custom" if custom else "op"
-        current = NodeFacts(_title(node), kind)
+        current = NodeFacts(_title(node), kind, note=str((notes or {}).get(node, "")))
         facts.append(current)
         if variable is not None:
             reader.leaf(variable, current, len(facts) - 1)

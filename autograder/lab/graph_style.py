@@ -11,7 +11,7 @@ from html import escape
 from autograder.lab.graph_read import GraphFacts, NodeFacts, Saved
 
 FONT = "Helvetica"
-_SIDE = "\N{NO-BREAK SPACE}"  # room between text and line; a cell has no padding of one side only
+_SIDE = " "  # room between text and line; a cell has no padding of one side only
 
 # Roles and their colors. Every value of one palette is unique, so that the dark one can be laid over a light drawing.
 LIGHT = {
@@ -170,6 +170,8 @@ class Style:
         """The HTML-like label of a node."""
         surface, line = self.fill(node)
         lines = self._leaf(node) if node.kind == "leaf" else self._operation(node)
+        if node.note:
+            lines.insert(1, self._wide(self.text(node.note, "name", small=True)))
         return self._box(lines, surface, "root_line" if root else line, border=2 if root else 1)
 
     def run_label(self, run: list[NodeFacts]) -> str:
@@ -216,7 +218,7 @@ class Style:
             facts += f" v{node.version}"
         return [
             self._title(name, "leaf_text"),
-            self._wide(self.text(facts, "ink", small=True) + self.text(memory, "leaf_text", small=True)),
+            self._wide(self.text(f" {facts}", "ink", small=True) + self.text(f"{memory} ", "leaf_text", small=True)),
             self._wide(self.text(node.title + (", frozen" if node.frozen else ""), "muted", small=True)),
         ]
 
