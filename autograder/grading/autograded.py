@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -47,17 +47,18 @@ def autograded_notebook(
         Valid nbformat 4.5. Nothing that the student wrote or printed runs in a browser that shows it.
     """
     course = {cell.id: cell for cell in chapter.cells if cell.metadata.get("nbgrader")}
+    prose = {cell.released for cell in chapter.cells if cell.cell_type != "code"}
     exercises = {exercise.id: exercise for exercise in result.exercises}
     shown = [_notes_cell(result.notes)] if result.notes else []
     for number, cell in enumerate(cells):
         own_outputs = harmless_outputs((outputs or {}).get(str(cell.get("id")), ()))
-        original = course.get(_grade_id(cell))
+        original = course.pop(_grade_id(cell), None)  # a second cell of one id is shown as the student's own
         if original is None:
-            shown.append(_own_cell(cell, number, own_outputs))
+            shown.append(_own_cell(cell, number, own_outputs, prose))
         elif original.locked:
             shown.append(_course_cell(original, cell, number, own_outputs, exercises.get(original.id)))
         else:
-            shown.append(_own_cell(cell, number, own_outputs) | {"metadata": dict(original.metadata)})
+            shown.append(_own_cell(cell, number, own_outputs, prose) | {"metadata": dict(original.metadata)})
     metadata = {key: chapter.metadata[key] for key in ("kernelspec", "language_info") if key in chapter.metadata}
     return {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": _unique_ids(shown)}
 
@@ -182,13 +183,15 @@ def _grade_id(cell: Mapping[str, Any]) -> str:
     return grade_id if isinstance(grade_id, str) else ""
 
 
-def _own_cell(cell: Mapping[str, Any], number: int, outputs: list[dict[str, Any]]) -> dict[str, Any]:
-    """A student's cell as it stands, its metadata reduced to tags."""
+def _own_cell(
+    cell: Mapping[str, Any], number: int, outputs: list[dict[str, Any]], prose: Container[str]
+) -> dict[str, Any]:
+    """A student's cell as it stands, its metadata reduced to tags. Prose of the course itself may hold HTML."""
     kind = cell["cell_type"] if cell["cell_type"] in {"code", "markdown", "raw"} else "raw"
     tags = (cell.get("metadata") or {}).get("tags")
     metadata = {"tags": tags} if isinstance(tags, list) and all(isinstance(tag, str) for tag in tags) else {}
     source = text_of(cell.get("source"))
-    if kind != "code":
+    if kind != "code" and source not in prose:
         source = harmless_markdown(source)
     return _cell(kind, cell.get("id") or f"cell-{number}", source, metadata, outputs)
 
