@@ -31,7 +31,7 @@ _HOME = {
     "Tracer": "peak",
 }
 
-__all__ = sorted(_HOME)  # noqa: PLE0605
+__all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:

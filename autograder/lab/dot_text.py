@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 _TOKEN = re.compile(
     r"""(?P<skip>\s+|//[^\n]*|/\*.*?\*/|^\#[^\n]*)
@@ -146,7 +147,7 @@ class _Parser:
         if len(groups) == 1 and len(groups[0]) == 1 and "label" in attributes:
             name = groups[0][0]
             self.graph.labels[name] = _label_text(*attributes["label"], name)
-        for tails, heads in zip(groups, groups[1:], strict=False):
+        for tails, heads in pairwise(groups):
             for edge in [(tail, head) for tail in tails for head in heads]:
                 if not (self.graph.strict and edge in self.graph.edges):
                     self.graph.edges.append(edge)
