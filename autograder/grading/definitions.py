@@ -26,28 +26,32 @@ class Definitions:
 
     def __init__(self) -> None:
         self._budget = _IN_ALL
-        self._trees: dict[str, ast.Module | None] = {}
+        self._trees: dict[str, tuple[ast.Module | None, str]] = {}
 
     def tree(self, source: str) -> ast.Module | None:
         """The syntax tree, shell lines and magics taken out; None where the text is not Python or too long."""
+        return self._parsed(source)[0]
+
+    def _parsed(self, source: str) -> tuple[ast.Module | None, str]:
+        """The tree, and the text that it is the tree of."""
         if source not in self._trees:
             self._trees[source] = self._parse(source)
         return self._trees[source]
 
-    def _parse(self, source: str) -> ast.Module | None:
+    def _parse(self, source: str) -> tuple[ast.Module | None, str]:
         if len(source) > min(_PER_SOURCE, self._budget):
-            return None
+            return None, source
         self._budget -= len(source)
         tree = parse(source)
         if tree is None and (plain := plain_python(source)) != source:
-            tree = parse(plain)
-        return tree
+            return parse(plain), plain
+        return tree, source
 
     def names(self, source: str) -> set[str]:
         """Names that running the cell would bind at top level."""
         tree = self.tree(source)
         if tree is not None:
-            return set(_bound(tree.body))
+            return set(bound(tree.body))
         plain = plain_python(source)
         return {match["definition"] or match["assigned"] for match in _BINDS.finditer(plain)}
 
@@ -62,10 +66,16 @@ class Definitions:
             return True
         return not self.names(source).isdisjoint(names)
 
-    def same_code(self, one: str, other: str) -> bool:
-        """Whether two sources differ at most in comments and layout."""
-        first, second = self.tree(one), self.tree(other)
-        return first is not None and second is not None and ast.dump(first) == ast.dump(second)
+    def still_a_stub(self, source: str, released: str) -> bool:
+        """Whether an answer answers nothing: the released code, or functions that only raise NotImplementedError."""
+        tree = self.tree(source)
+        if tree is None:
+            return False
+        bodies = list(_bodies(tree.body))
+        if bodies and "NotImplementedError" in source:
+            return all(_only_raises(body) for body in bodies)
+        course = self.tree(released)
+        return course is not None and _dump(tree) == _dump(course)
 
     def typed_in(self, source: str, released: str) -> str | None:
         """Imports and definitions that a student typed into a locked cell, as the text of a cell of their own.
@@ -76,18 +86,18 @@ class Definitions:
             "" where nothing was added; None where the text was changed and cannot be read.
         """
         course = self.tree(released)
-        known = {ast.dump(node) for node in course.body} if course is not None else set()
-        taken = set(_bound(course.body)) if course is not None else set()
-        text, tree = source, self.tree(source)
+        known = {_dump(node) for node in course.body} if course is not None else set()
+        taken = set(bound(course.body)) if course is not None else set()
+        tree, text = self._parsed(source)
         if tree is None:  # perhaps what was added reads well by itself
             old = {line.strip() for line in released.splitlines()}
-            text = "\n".join(line for line in source.splitlines() if line.strip() not in old)
-            if (tree := self.tree(text)) is None:
+            tree, text = self._parsed("\n".join(line for line in source.splitlines() if line.strip() not in old))
+            if tree is None:
                 return None
-        lines = plain_python(text).splitlines()
+        lines = text.split("\n")
         kept: dict[tuple[int, int], None] = {}
         for node in tree.body:
-            if ast.dump(node) not in known and _worth_keeping(node, taken):
+            if _dump(node) not in known and _worth_keeping(node, taken):
                 decorators = [item.lineno for item in getattr(node, "decorator_list", ())]
                 kept[min([node.lineno, *decorators]) - 1, node.end_lineno or node.lineno] = None
         return "\n".join("\n".join(lines[start:end]) for start, end in kept)
@@ -103,6 +113,14 @@ def parse(source: str) -> ast.Module | None:
         return None
 
 
+def _dump(node: ast.AST) -> str:
+    """The node as text without positions; its own, unlike any other's, where it is nested too deeply to be written."""
+    try:
+        return ast.dump(node)
+    except RecursionError:
+        return repr(node)
+
+
 def plain_python(source: str) -> str:
     """The text with IPython's shell lines and line magics replaced by `pass`; "" for a cell of another language."""
     if source.lstrip().startswith("%%"):
@@ -116,7 +134,7 @@ def plain_python(source: str) -> str:
     return source
 
 
-def _bound(body: Iterable[ast.stmt]) -> Iterator[str]:
+def bound(body: Iterable[ast.stmt]) -> Iterator[str]:
     for node in body:
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
@@ -133,16 +151,16 @@ def _bound(body: Iterable[ast.stmt]) -> Iterator[str]:
             case ast.AugAssign():
                 yield from _names(node.target)
             case ast.For() | ast.AsyncFor() | ast.While():
-                yield from _bound(node.body)
-                yield from _bound(node.orelse)
+                yield from bound(node.body)
+                yield from bound(node.orelse)
             case ast.If():
-                yield from _bound(node.body)
-                yield from _bound(node.orelse)
+                yield from bound(node.body)
+                yield from bound(node.orelse)
             case ast.With() | ast.AsyncWith():
-                yield from _bound(node.body)
+                yield from bound(node.body)
             case ast.Try():
                 for part in (node.body, node.orelse, node.finalbody, *(handler.body for handler in node.handlers)):
-                    yield from _bound(part)
+                    yield from bound(part)
 
 
 def _names(target: ast.expr) -> Iterator[str]:
@@ -155,9 +173,24 @@ def _names(target: ast.expr) -> Iterator[str]:
         yield from _names(target.value)
 
 
+def _bodies(body: Iterable[ast.stmt]) -> Iterator[list[ast.stmt]]:
+    """The bodies of functions, and of the methods of classes."""
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.body
+        elif isinstance(node, ast.ClassDef):
+            yield from _bodies(node.body)
+
+
+def _only_raises(body: list[ast.stmt]) -> bool:
+    """Whether a function does nothing but raise NotImplementedError, its docstring aside."""
+    rest = body[1:] if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant) else body
+    return len(rest) == 1 and isinstance(rest[0], ast.Raise) and "NotImplementedError" in _dump(rest[0])
+
+
 def _worth_keeping(node: ast.stmt, taken: set[str]) -> bool:
     """Whether an added statement imports or defines something, and hides nothing that the locked cell makes."""
     if isinstance(node, ast.Import | ast.ImportFrom):
         return True
-    names = set(_bound([node]))
+    names = set(bound([node]))
     return bool(names) and names.isdisjoint(taken)

@@ -1,0 +1,357 @@
+"""A submission goes back into its chapter: answers from the student, check cells and locked cells from the course.
+
+Nothing in a submission says what a cell is worth or what it is: that comes from the chapter. A submission only says
+what the student wrote, and where.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from autograder.grading.course import Chapter, CourseCell
+from autograder.grading.definitions import Definitions
+from autograder.grading.reading import Reading, Unreadable
+from autograder.grading.restore_match import Index, Match, checks_something, index_of, match
+from autograder.grading.restore_notes import Mends
+from autograder.grading.restore_order import Piece, in_course_order, let_answers_run_in_time
+from autograder.grading.results import Note
+
+_FEW = 0.2  #: share of a chapter's cells below which a notebook without a single exercise is not this chapter
+
+
+@dataclass
+class PlacedCell:
+    """One cell of the restored notebook.
+
+    Attributes
+    ----------
+    id : str
+        Unique; the course cell's id where it stands for one.
+    source : str
+        What student and instructor see; a course or check cell's released source.
+    role : {"course", "answer", "student", "check", "demo", "text", "manual"}
+        "student" is a code cell of the student's own, "demo" a demo cell, edited or not.
+    exercise : str or None
+        Which exercise the cell answers or checks.
+    run : bool
+        Whether it runs in grading: never prose, and no demo cell that the student left as it was.
+    metadata : dict
+        The released cell's metadata; empty for a cell of the student's own.
+    """
+
+    id: str
+    cell_type: str
+    source: str
+    role: str
+    exercise: str | None = None
+    run: bool = True
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Restored:
+    """A submission in its chapter.
+
+    Attributes
+    ----------
+    cells : list of PlacedCell
+        In the order in which they run.
+    notes : list of Note
+        What was odd about the file, and what was mended.
+    repaired : bool
+        Whether anything was mended.
+    answered : frozenset of str
+        Exercises for which the student wrote something that binds the name.
+    """
+
+    cells: list[PlacedCell]
+    notes: list[Note]
+    repaired: bool
+    answered: frozenset[str]
+
+
+def restore(reading: Reading, chapter: Chapter) -> Restored:
+    """Put a submission's answers into the chapter.
+
+    Raises
+    ------
+    Unreadable
+        Nothing in the notebook belongs to this chapter.
+    """
+    return _Restoration(reading, chapter).restored()
+
+
+class _Restoration:
+    def __init__(self, reading: Reading, chapter: Chapter) -> None:
+        self.reading = reading
+        self.chapter = chapter
+        self.index: Index = index_of(chapter)
+        self.definitions = Definitions()
+        self.mends = Mends()
+        self.pieces: list[Piece] = []
+        self.present: set[int] = set()  # places of course cells that the submission holds
+        self.elsewhere: set[str] = set()  # exercises that another cell answers than their answer cell
+
+    def restored(self) -> Restored:
+        cells = self.reading.cells
+        matches = match(cells, self.index, self.definitions)
+        self._find_manual(matches)
+        self.present = {found.place for found in matches if found.place is not None}
+        self._note_metadata(matches)
+        anchor = -1
+        for number, (cell, found) in enumerate(zip(cells, matches, strict=True)):
+            if found.place is None:
+                self._own(number, cell, anchor, found.foreign)
+            else:
+                self._known(number, cell, found)
+                if found.primary:
+                    anchor = found.place
+        self._join_split_answers()
+        answered = self._settle_answers()
+        self._refuse_another_chapter(matches, answered)
+        self._put_back()
+        notes = self.reading.notes + self.mends.notes()
+        return Restored(self._placed(), notes, bool(self.mends), frozenset(answered))
+
+    # one submitted cell
+
+    def _own(self, number: int, cell: dict[str, Any], anchor: int, foreign: bool = False) -> None:
+        role = "student" if cell["cell_type"] == "code" else "text"
+        run = not (foreign and checks_something(cell["source"]))
+        self.pieces.append(Piece((anchor, 2, number), cell["source"], role, cell["cell_type"], run=run, own=True))
+
+    def _known(self, number: int, cell: dict[str, Any], found: Match) -> None:
+        place = found.place
+        assert place is not None
+        course, source = self.chapter.cells[place], cell["source"]
+        if course.role in ("answer", "manual"):
+            if not found.untouched and source.strip():
+                self.pieces.append(
+                    Piece((place, 1, number), source, course.role, course.cell_type, place, course.exercise)
+                )
+            if not found.primary and course.role == "answer":
+                self.mends.add("answer-copied", course.id)
+        elif course.locked:
+            if not found.untouched:
+                self._locked(number, course, place, source)
+            if not found.primary and course.role == "check":
+                self.mends.add("check-copied", course.id)
+        elif found.untouched or not source.strip():
+            pass  # the course's own stands there, once
+        elif found.primary:
+            self.pieces.append(Piece((place, 1, number), source, course.role, course.cell_type, place))
+        else:
+            self._own(number, cell, place)
+
+    def _locked(self, number: int, course: CourseCell, place: int, source: str) -> None:
+        self.mends.add("check-edited" if course.role == "check" else "setup-edited", course.id)
+        if course.cell_type != "code" or not source.strip():
+            return
+        typed = self.definitions.typed_in(source, course.released)
+        if typed is None:
+            self.mends.add("locked-unclear", course.id)
+        elif typed:
+            self.mends.add("typed-in", course.id)
+            self.pieces.append(Piece((place, 0, number), typed, "student", "code", own=True))
+
+    def _find_manual(self, matches: list[Match]) -> None:
+        """A free answer without any mark: prose of the student's own where the chapter's free answer stood."""
+        present = {found.place: number for number, found in enumerate(matches) if found.primary}
+        for place, cell in enumerate(self.chapter.cells):
+            if cell.role != "manual" or place in present:
+                continue
+            above = max((known for known in present if known is not None and known < place), default=None)
+            below = min((known for known in present if known is not None and known > place), default=None)
+            start = present[above] + 1 if above is not None else 0
+            end = present[below] if below is not None else len(matches)
+            for number in range(start, end):
+                if matches[number].place is None and self.reading.cells[number]["cell_type"] == cell.cell_type:
+                    matches[number] = Match(place, "likeness", primary=place not in present)
+                    present[place] = number
+                    self.mends.add("manual-found", cell.id)
+
+    # all answers
+
+    def _join_split_answers(self) -> None:
+        """Join the parts of an answer cell that was split inside a definition: they parse together only."""
+        last: Piece | None = None
+        for piece in list(self.pieces):
+            if last is not None and (piece.place == last.place or (piece.own and piece.key[2] == last.key[2] + 1)):
+                joined = f"{last.source.rstrip()}\n{piece.source}"
+                broken = self._incomplete(piece.source) or self._incomplete(last.source)
+                if broken and piece.cell_type == "code" and self.definitions.tree(joined) is not None:
+                    self.mends.add("answer-joined", self.chapter.cells[last.place or 0].id)
+                    last.source, last.key = joined, (*last.key[:2], piece.key[2])
+                    self.pieces.remove(piece)
+                    continue
+            last = piece if piece.role == "answer" else None
+
+    def _incomplete(self, source: str) -> bool:
+        return source[:1] in (" ", "\t") or self.definitions.tree(source) is None
+
+    def _settle_answers(self) -> set[str]:
+        """Find the code that answers each exercise, wherever it stands; returns the exercises that are answered."""
+        answered = set()
+        for exercise in self.chapter.exercises:
+            place, targets = self.index.answers[exercise], self.index.targets[exercise]
+            copies = [piece for piece in self.pieces if piece.place == place and piece.role == "answer"]
+            real = [piece for piece in copies if not self._still_a_stub(piece.source, place)]
+            if any(self.definitions.binds(piece.source, targets) for piece in real):
+                answered.add(exercise)
+                self._drop([piece for piece in copies if piece not in real])
+        waiting = [exercise for exercise in self.chapter.exercises if exercise not in answered]
+        self.elsewhere = let_answers_run_in_time(self.pieces, waiting, self.index, self.definitions, self._still_a_stub)
+        for exercise in sorted(self.elsewhere, key=self.chapter.exercises.index):
+            self.mends.add("answer-elsewhere", exercise)
+            place = self.index.answers[exercise]
+            copies = [piece for piece in self.pieces if piece.place == place and piece.role == "answer"]
+            self._drop([piece for piece in copies if self._still_a_stub(piece.source, place)])
+        return answered | self.elsewhere
+
+    def _drop(self, unwanted: list[Piece]) -> None:
+        if unwanted:
+            self.pieces = [piece for piece in self.pieces if piece not in unwanted]
+
+    def _still_a_stub(self, source: str, place: int) -> bool:
+        return self.definitions.still_a_stub(source, self.chapter.cells[place].released)
+
+    # the whole
+
+    def _refuse_another_chapter(self, matches: list[Match], answered: set[str]) -> None:
+        graded = {place for place in self.present if self.chapter.cells[place].role in ("answer", "check", "manual")}
+        foreign = list(
+            dict.fromkeys(
+                cell["metadata"]["nbgrader"]["grade_id"]
+                for cell, found in zip(self.reading.cells, matches, strict=True)
+                if found.foreign
+            )
+        )
+        name = self.chapter.name
+        if not graded and foreign and 2 * len(answered) < len(foreign):
+            raise Unreadable(
+                f"The notebook holds another chapter's cells ({foreign[0][:60]!r} and the like), none of {name}; "
+                f"ask the student for the notebook of {name}."
+            )
+        if not graded and not answered and len(self.present) < _FEW * len(self.chapter.cells):
+            raise Unreadable(f"Nothing in the notebook belongs to {name}; ask the student for the notebook of {name}.")
+        for grade_id in foreign:
+            self.mends.add("chapter-mixed" if len(foreign) > len(graded) else "unknown-cell", grade_id)
+
+    def _put_back(self) -> None:
+        """Add the course's own cells: all locked ones, and the others where the student left or deleted them."""
+        edited = {piece.place for piece in self.pieces if piece.place is not None}
+        for place, cell in enumerate(self.chapter.cells):
+            missing = place not in self.present
+            if place in edited:
+                continue
+            if cell.role == "answer" and cell.exercise in self.elsewhere:
+                if missing:
+                    self._adopt(place, cell)
+                else:
+                    self.pieces.append(self._course_piece(place, cell, run=False))
+                continue
+            if missing:
+                self._note_missing(cell)
+            self.pieces.append(self._course_piece(place, cell))
+
+    def _course_piece(self, place: int, cell: CourseCell, run: bool = True) -> Piece:
+        run = run and cell.cell_type == "code" and cell.role not in ("demo", "manual")
+        return Piece((place, 1, -1), cell.released, cell.role, cell.cell_type, place, cell.exercise, run=run)
+
+    def _adopt(self, place: int, cell: CourseCell) -> None:
+        """Let the cell that answers a missing answer cell stand for it; one that answers two stands for the first."""
+        for piece in reversed(self.pieces):
+            if piece.own and piece.exercise == cell.exercise and piece.place is None:
+                piece.place = place
+                return
+
+    def _note_missing(self, cell: CourseCell) -> None:
+        code = {
+            "answer": "answer-missing",
+            "check": "check-missing",
+            "manual": "manual-missing",
+            "course": "setup-missing",
+        }
+        if cell.role in code:
+            self.mends.add(code[cell.role], cell.id)
+
+    def _placed(self) -> list[PlacedCell]:
+        placed: list[PlacedCell] = []
+        taken = {cell.id for cell in self.chapter.cells}
+        used: set[str] = set()
+        for piece in in_course_order(self.pieces):
+            course = self.chapter.cells[piece.place] if piece.place is not None else None
+            identity = course.id if course is not None else f"own-{piece.key[2] + 1}"
+            if course is None or identity in used:
+                identity = _free(identity if course is None else f"{identity}-2", taken | used)
+                course = None
+            used.add(identity)
+            run = piece.run and piece.cell_type == "code" and piece.role != "text"
+            metadata = dict(course.metadata) if course is not None else {}
+            placed.append(
+                PlacedCell(identity, piece.cell_type, piece.source, piece.role, piece.exercise, run, metadata)
+            )
+        return _join_manual(placed)
+
+    def _note_metadata(self, matches: list[Match]) -> None:
+        furthest = -1
+        for cell, found in zip(self.reading.cells, matches, strict=True):
+            if found.place is None or not found.primary:
+                continue
+            course = self.chapter.cells[found.place]
+            ours = course.metadata.get("nbgrader")
+            if course.cell_type != cell["cell_type"]:
+                self.mends.add("cell-retyped", course.id)
+            if found.place < furthest and course.role != "text":
+                self.mends.add("cell-moved", course.id)
+            furthest = max(furthest, found.place)
+            if not isinstance(ours, dict):
+                continue
+            theirs = cell["metadata"].get("nbgrader")
+            if theirs is None or not theirs.get("grade_id"):
+                self.mends.add("metadata-lost", course.id)
+            elif found.how != "grade_id" or _marks(theirs) != _marks(ours):
+                self.mends.add("metadata-edited", course.id)
+            if theirs is not None and _number(theirs.get("schema_version")) > 3:
+                self.mends.add("schema-version", course.id)
+
+
+def _marks(grader: dict[str, Any]) -> tuple[Any, ...]:
+    marks = tuple(grader.get(key) for key in ("grade", "solution", "locked"))
+    return (*marks, _number(grader.get("points")) if grader.get("grade") is True else None)
+
+
+def _number(value: Any) -> float:
+    """The value as a number; -1 where it is none, so that it equals nothing that the course says."""
+    if isinstance(value, int | float) and math.isfinite(value):
+        return float(value)
+    return -1.0
+
+
+def _free(name: str, taken: set[str]) -> str:
+    number = 2
+    base = name
+    while name in taken:
+        name = f"{base}-{number}"
+        number += 1
+    return name
+
+
+def _join_manual(cells: list[PlacedCell]) -> list[PlacedCell]:
+    """Copies of a free answer become one cell, so that a person reads all of it in one place."""
+    joined: list[PlacedCell] = []
+    first: PlacedCell | None = None
+    for cell in cells:
+        if cell.role != "manual":
+            joined.append(cell)
+        elif cell.metadata or first is None:
+            first = cell
+            joined.append(cell)
+        else:
+            first.source += "\n\n" + cell.source
+    return joined
+
+
+__all__ = ["PlacedCell", "Restored", "Unreadable", "restore"]
