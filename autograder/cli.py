@@ -152,7 +152,7 @@ def grade(
     from autograder.grading.campaign import Campaign
     from autograder.grading.gradebook import Book
     from autograder.grading.late import read_config
-    from autograder.grading.loading import book_cells, load_course
+    from autograder.grading.loading import load_course
     from autograder.grading.references import observe_references
 
     if not submitted.is_dir():
@@ -168,7 +168,7 @@ def grade(
         with Book.open(url, course.course_id, out / "autograded", read_config(root)) as book:
             book.keep("seed", str(seed))
             for chapter in course.chapters.values():
-                book.register(chapter.name, book_cells(chapter), chapter.metadata.get("kernelspec"))
+                book.register(chapter)
             with _progress() as advance:
                 campaign = Campaign(course, runner, book, references, seed, regrade=regrade, on_result=advance)
                 result = campaign.run(submitted)

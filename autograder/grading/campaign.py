@@ -181,8 +181,7 @@ class Campaign:
             exercises,
         )
         outputs = {cell.id: cell.outputs for cell in run.cells if cell.outputs}
-        graded = {"cells": [_notebook_cell(cell) for cell in pending.restored.cells]}
-        notebook = autograded_notebook(graded, self.course.released[chapter.name], result, outputs)
+        notebook = autograded_notebook(map(_notebook_cell, pending.restored.cells), chapter, result, outputs)
         self._write(handin, result, pending.restored.unanswered, notebook)
 
     def _exercise(self, cell: CourseCell, chapter: Chapter, runs: Mapping[str, CellRun]) -> ExerciseResult:
@@ -202,7 +201,7 @@ class Campaign:
         )
         notebook = None
         if status == "unreadable":
-            notebook = unreadable_notebook(self.course.released[chapter.name], result)
+            notebook = unreadable_notebook(chapter, result)
         self._write(handin, result, frozenset(), notebook)
 
     def _write(self, handin: Handin, result: SubmissionResult, unanswered: frozenset[str], notebook: dict[str, Any] | None) -> None:

@@ -8,7 +8,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from autograder.grading.campaign import Course
-from autograder.grading.chapter_cells import BookCell
 from autograder.grading.course import Chapter, CourseError, chapter_names, load_chapter
 from autograder.grading.late import read_config
 
@@ -37,21 +36,6 @@ def load_course(root: Path, names: Sequence[str] = ()) -> Course:
     released = {name: json.loads((root / "notebooks" / name / f"{name}.ipynb").read_text("utf-8")) for name in chosen}
     course_id = str(read_config(root).CourseDirectory.get("course_id", "course"))
     return Course(course_id, chapters, released, _skipped(chapters.values()))
-
-
-def book_cells(chapter: Chapter) -> list[BookCell]:
-    """The chapter's cells as nbgrader's gradebook keeps them: answers as stubs, checks with their hidden part."""
-    cells = []
-    for cell in chapter.cells:
-        mark = cell.metadata.get("nbgrader")
-        if not mark or not (mark.get("grade") or mark.get("solution") or mark.get("locked")):
-            continue
-        solution = bool(mark.get("solution"))
-        source = cell.released if solution else cell.source
-        grade = bool(mark.get("grade"))
-        locked = not solution and (grade or bool(mark.get("locked")))
-        cells.append(BookCell(cell.id, cell.cell_type, source, grade, solution, locked, cell.points))
-    return cells
 
 
 def _refresh(root: Path, name: str) -> None:
