@@ -125,7 +125,7 @@ def _traced(fn: Callable[..., Any], *args: Any) -> tuple[Trace, int]:
         piece = tracer.piece(tensor)
         if piece is not None:
             piece.saved = True
-        return tensor
+        return tensor.detach()  # an output holding itself would never be freed
 
     with saved_tensors_hooks(pack, lambda tensor: tensor):
         seen = tracer.run(fn, *args)

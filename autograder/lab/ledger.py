@@ -114,7 +114,7 @@ def saved_ledger(fn: Callable[..., Any], *args: Any, params: Iterable[Tensor] = 
         entries.append(
             Entry(tuple(tensor.shape), tensor.dtype, nbytes, number, storage.nbytes(), storage._cdata in parameters)
         )
-        return len(entries) - 1, tensor
+        return len(entries) - 1, tensor.detach()  # an output holding itself would never be freed
 
     def unpack(ticket: tuple[int, Tensor]) -> Tensor:
         read.append(ticket[0])
