@@ -11,7 +11,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -19,6 +19,7 @@ from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.error import StdinNotImplementedError
 from IPython.core.interactiveshell import InteractiveShell
+from matplotlib_inline.backend_inline import _enable_matplotlib_integration
 from traitlets import Any as AnyTrait
 from traitlets import CBool, Type
 from traitlets.config import Config
@@ -125,7 +126,49 @@ def build(ipython_dir: str) -> Shell:
     config.HistoryManager.enabled = False
     shell = Shell.instance(config=config, ipython_dir=ipython_dir)
     shell.enable_gui = lambda gui=None: None
+    _enable_matplotlib_integration()  # a kernel's shell exists before matplotlib is imported; this one may not
     return shell
+
+
+_REHEARSAL = """
+def fail():
+    raise ValueError
+--
+fail()
+--
+import asyncio
+await asyncio.sleep(0)
+--
+import matplotlib.pyplot as plt
+plt.plot([0.5, 1.5], label="$x$"); plt.legend(); plt.title("rehearsal")
+--
+%time None
+--
+{"a": [1.0, 2.0]}
+"""
+
+
+def rehearse(shell: Shell) -> None:
+    """Run cells of every kind once, so that what they import or cache is there before the first fork."""
+    streams = sys.stdout, sys.stderr
+    with open(os.devnull, "w") as nowhere:
+        sys.stdout = sys.stderr = nowhere
+        shell.desk = _Nobody()
+        run = runner(shell)
+        for cell in _REHEARSAL.split("--\n"):
+            run(cell)
+        run.keywords["loop"].close()
+        sys.stdout, sys.stderr = streams
+    shell.reset(new_session=True)
+    asyncio.set_event_loop(None)
+
+
+class _Nobody:
+    """A desk that keeps nothing."""
+
+    def post(self, message: dict[str, Any]) -> None: ...
+
+    def flush(self) -> None: ...
 
 
 def attach(shell: Shell, desk: Desk) -> None:
@@ -182,10 +225,7 @@ def run(shell: Shell, code: str, loop: asyncio.AbstractEventLoop) -> bool:
     return bool(loop.run_until_complete(task))
 
 
-Runner = Callable[[str], bool]
-
-
-def runner(shell: Shell) -> Runner:
+def runner(shell: Shell) -> partial[bool]:
     """A function that runs cells in one event loop, so that tasks go on living between cells."""
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)

@@ -8,7 +8,6 @@ import, builds the shell, starts no thread, runs no backward, freezes its heap, 
 from __future__ import annotations
 
 import contextlib
-import gc
 import json
 import os
 import signal
@@ -17,6 +16,8 @@ import sys
 from typing import Any
 
 from autograder.engine.inside import shell as shells
+from autograder.engine.inside.memory import settle
+from autograder.engine.inside.putback import World
 from autograder.engine.inside.session import Session
 from autograder.engine.inside.wire import Wire
 
@@ -85,8 +86,9 @@ def main() -> None:
     scratch = sys.argv[2]
     import_everything()
     shell = shells.build(scratch)
-    gc.collect()
-    gc.freeze()
+    shells.rehearse(shell)
+    World(scratch).put_back()
+    settle()
     Zygote(control, shell).serve()
 
 
