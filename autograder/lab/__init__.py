@@ -9,13 +9,21 @@ from importlib import import_module
 from typing import Any
 
 _HOME = {
+    "backward_contract": "contract",
+    "backward_work": "backward",
     "Block": "transformer",
     "Check": "check",
+    "count_work": "backward",
     "device": "runtime",
     "draw_graph": "graph",
     "draw_ready_queue": "ready_queue",
     "find_dot": "runtime",
+    "has_triton": "kernels",
+    "incoming": "backward",
     "launch_times": "launches",
+    "load_triton": "kernels",
+    "mode_costs": "modes",
+    "on_ctx": "backward",
     "peak_bytes": "peak",
     "plot_sweep": "sweep",
     "plot_timeline": "timeline",
@@ -25,10 +33,13 @@ _HOME = {
     "recorded": "recordings",
     "runtime_report": "runtime",
     "saved_ledger": "ledger",
+    "sentinels": "guard",
     "show_recording": "recordings",
     "sweep_segments": "sweep",
     "trace": "peak",
     "Tracer": "peak",
+    "TruthTable": "modes",
+    "vjp": "backward",
 }
 
 __all__ = sorted(_HOME)
