@@ -1,0 +1,1197 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # 02 - Activation memory has an exact answer
+# [![Open In Colab](https://colab.research.google.com/assets/colab-badge.svg)](https://colab.research.google.com/github/YOUR-NAME/YOUR-REPOSITORY/blob/main/notebooks/02-saved-tensors/02-saved-tensors.ipynb)
+#
+# "Activations take about 20 GB" is a guess. Autograd keeps a list, and the list can be read. After this chapter you can
+#
+# - list every tensor that a forward pass keeps for backward, and count its bytes without double entries,
+# - write down the figure for a Linear with GELU and for a whole transformer block before anything runs,
+# - change what is kept: in fewer bits, on disk, on the CPU,
+# - say why the allocator's peak is not the same figure, and what lies between.
+#
+# Time: about 90 minutes. You need chapter 01 (nodes, saved tensors, release after backward).
+#
+# **May you skip it?** Try these first.
+#
+# <details><summary>1. A Linear layer with a frozen input: which tensors does it save?</summary>
+#
+# Its input, because the weight's gradient needs it. The weight is saved only when the input needs a gradient.
+# </details>
+# <details><summary>2. Why is `data_ptr()` a bad key for "the same storage"?</summary>
+#
+# An address says who lives there now. When a tensor dies during the run, the next one may move in. Only a storage that you hold
+# cannot be replaced. Besides, all empty tensors have the address 0.
+# </details>
+# <details><summary>3. ReLU after a Linear, or GELU after a Linear: which keeps more?</summary>
+#
+# GELU. ReLU saves its output, which the next Linear saves as well: one storage, counted once. GELU saves its input, which nobody
+# else saves, and the next Linear saves GELU's output.
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
+try:
+    import autograder.lab
+except ImportError:  # on Colab: only this project, nothing that is already there is touched
+    import subprocess, sys
+    subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps",
+                    "git+https://github.com/YOUR-NAME/YOUR-REPOSITORY"], check=True)
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import torch
+from torch import nn
+from torch.autograd.graph import saved_tensors_hooks
+from torch.nn import functional as F
+
+from autograder.lab import Block, Check, saved_ledger
+
+# %% [markdown]
+# ## 1. Autograd hands over every tensor that it keeps
+#
+# When an operation needs a tensor in backward, autograd *packs* it. Backward *unpacks* it again.
+# `torch.autograd.graph.saved_tensors_hooks(pack, unpack)` puts two functions of yours there: `pack(tensor)` may return anything,
+# and `unpack(that)` has to give back the tensor.
+#
+# **Predict.** An MLP: `F.silu(x @ w1) @ w2` with `x` of shape [64, 256], `w1` [256, 1024], `w2` [1024, 256], float32, all three
+# requiring gradients. How many tensors are packed? How many bytes?
+
+# %% tags=["demo"]
+x = torch.randn(64, 256, requires_grad=True)
+w1 = torch.randn(256, 1024, requires_grad=True)
+w2 = torch.randn(1024, 256, requires_grad=True)
+packed = []
+
+
+def pack(tensor):
+    packed.append((tuple(tensor.shape), tensor.numel() * tensor.element_size()))
+    return tensor.detach()
+
+
+with saved_tensors_hooks(pack, lambda tensor: tensor):
+    out = F.silu(x @ w1) @ w2
+
+for shape, nbytes in packed:
+    print(f"{shape!s:<14}{nbytes:>12,} bytes")
+print(f"{len(packed)} tensors, {sum(nbytes for _, nbytes in packed):,} bytes")
+
+# %% tags=["demo"]
+import matplotlib.pyplot as plt
+
+
+def bar_of_bytes(rows, title):
+    """One horizontal bar, cut into one piece per saved tensor."""
+    figure, axes = plt.subplots(figsize=(9, 1.5), layout="constrained", facecolor="white")
+    left = 0
+    for number, (label, nbytes) in enumerate(rows):
+        axes.barh(0, nbytes / 2**10, left=left, color=plt.cm.tab20c(number % 20), edgecolor="white")
+        axes.text(left + nbytes / 2**11, 0, label, ha="center", va="center", fontsize=8, rotation=90 if nbytes < 2**17 else 0)
+        left += nbytes / 2**10
+    axes.set_yticks([])
+    axes.set_xlabel("KiB")
+    axes.set_title(title, fontsize=10)
+    plt.show()
+
+
+names = ["w1", "x", "x @ w1", "w2", "silu(...)"]
+bar_of_bytes([(name, nbytes) for name, (_, nbytes) in zip(names, packed)], "what the MLP packs, in order of packing")
+
+# %% [markdown]
+# **Explain.** Read the bar from left to right.
+#
+# - `x @ w1` needs `w1` for the gradient of `x`, and `x` for the gradient of `w1`. The order was seen on torch 2.13: the second operand first.
+# - `silu` keeps its *input* `x @ w1`.
+# - The second product keeps `w2` and its own input, silu's output.
+# - Nobody keeps `out`.
+#
+# Two of the five are weights. Packing a weight copies nothing: the graph holds a *reference* to it. So the sum above is what was
+# packed, not what was allocated for the sake of backward. Section 3 takes this apart.
+#
+# **Predict.** How many are packed when `x` needs no gradient?
+
+# %% tags=["demo"]
+packed.clear()
+with saved_tensors_hooks(pack, lambda tensor: tensor):
+    F.silu(x.detach() @ w1) @ w2
+print(len(packed), "tensors:", [shape for shape, _ in packed])
+
+# %% [markdown]
+# Four: without a gradient for `x`, nobody needs `w1`. What is saved depends on *who needs a gradient*, not on the operation alone.
+# Freezing the layers below changes the bill.
+#
+# Two habits for pack functions:
+#
+# - **Hand back `tensor.detach()` rather than `tensor`.** For an operation that saves its own output (`exp`, `relu`, `softmax`) the tensor
+#   that arrives *is* that output, with its `grad_fn`. Stored as it is, the node would hold a tensor that holds the node. The next
+#   cell shows what comes of it (seen on torch 2.13).
+# - **Count elements times element size.** `numel()` alone is not bytes.
+
+# %% tags=["demo"]
+import gc
+import weakref
+
+
+def survives(pack):
+    """Does the storage of an output outlive its last name?"""
+    leaf = torch.randn(1000, requires_grad=True)
+    with saved_tensors_hooks(pack, lambda tensor: tensor):
+        out = leaf.exp()
+    storage = weakref.ref(out.untyped_storage())
+    del out
+    gc.collect()
+    return storage() is not None
+
+
+print("pack returns the tensor:            still in memory:", survives(lambda tensor: tensor))
+print("pack returns the detached tensor:   still in memory:", survives(lambda tensor: tensor.detach()))
+
+# %% [markdown]
+# The first line is a leak that not even the garbage collector mends. Only a backward pass, which releases the graph, would.
+#
+# ### Exercise: `saved_bytes`
+# Difficulty: ●●○○○ · about 8 minutes
+#
+# Count what is packed while a function runs.
+#
+# <details><summary>Stuck?</summary>
+#
+# You need one list that `pack` appends to, and a `with saved_tensors_hooks(...)` around the call `fn(*args)`.
+# </details>
+# <details><summary>Still stuck?</summary>
+#
+# `unpack` must give back the tensor, or backward inside `fn` fails. Let `pack` record the bytes and return `tensor.detach()`.
+# Do not count in `unpack`.
+# </details>
+# <details><summary>Help: "TypeError: Output of saved tensor unpack_hook expected to be a Tensor"</summary>
+#
+# `unpack` returned what `pack` had stored, and that was not a tensor. Whatever `pack` returns, `unpack` has to turn it back into the tensor.
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "saved_bytes", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def saved_bytes(fn: Callable, *args) -> tuple[int, int]:
+    """Count the tensors that autograd packs while `fn(*args)` runs.
+
+    Parameters
+    ----------
+    fn : callable
+        Called once. May run backward itself: what is packed then counts, what is unpacked does not.
+
+    Returns
+    -------
+    (int, int)
+        How many tensors were packed, and the sum of their bytes: number of elements times element size.
+        Every packing counts: duplicates, parameters and views too.
+    """
+    ### BEGIN SOLUTION
+    sizes = []
+
+    def pack(tensor):
+        sizes.append(tensor.numel() * tensor.element_size())
+        return tensor.detach()
+
+    with saved_tensors_hooks(pack, lambda tensor: tensor):
+        fn(*args)
+    return len(sizes), sum(sizes)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-saved_bytes", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+def mlp(x, w1, w2):
+    return F.silu(x @ w1) @ w2
+
+
+def square_and_back(x):
+    (x * x).exp().sum().backward()
+
+
+def weights():
+    return torch.ones(256, 1024, requires_grad=True), torch.ones(1024, 256, requires_grad=True)
+
+
+check = Check("saved_bytes", points=3)
+check("the MLP of section 1", lambda: saved_bytes(mlp, torch.ones(64, 256, requires_grad=True), *weights()), (5, 2_686_976),
+      wrong={(5, 671_744): "You summed elements. A float32 element has 4 bytes: multiply by element_size().",
+             (3, 589_824): "You left the weights out. Here every packed tensor counts, parameters too."})
+check("x needs no gradient", lambda: saved_bytes(mlp, torch.ones(64, 256), *weights()), (4, 1_638_400),
+      hint="Without a gradient for x, nobody packs w1.")
+check("x * x packs x twice", lambda: saved_bytes(lambda x: x * x, torch.ones(6, requires_grad=True)), (2, 48),
+      wrong={(1, 24): "You counted distinct tensors. saved_bytes counts every packing, and x * x packs x twice."})
+### BEGIN HIDDEN TESTS
+n = int(torch.randint(5, 40, ()))
+
+
+class Keeps(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x, x.double())
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, _ = ctx.saved_tensors
+        return grad * 2
+
+
+check("fn runs backward itself", lambda: saved_bytes(square_and_back, torch.ones(n, requires_grad=True)), (3, 12 * n),
+      wrong=[(lambda v: v[0] > 3, "You counted unpacking too. Count in pack only."),
+             (lambda v: v[0] == 0, "You read the graph after fn had run: by then it was released. Count while fn runs.")],
+      hint="fn may run backward itself; count in pack, while fn runs, and let unpack give back the tensor.")
+check("float64", lambda: saved_bytes(lambda x: (x * 3).exp(), torch.ones(n, 3, dtype=torch.float64, requires_grad=True)), (1, 24 * n),
+      hint="An element of float64 has 8 bytes, so ask the tensor: element_size().")
+check("a mask is packed as bool", lambda: saved_bytes(lambda x: x.masked_fill(torch.ones(2, n, dtype=torch.bool), 0.0), torch.ones(2, n, requires_grad=True)), (1, 2 * n),
+      hint="masked_fill packs its mask, one byte per element. Ask the tensor: element_size().")
+check("an expanded tensor", lambda: saved_bytes(lambda x, w: x.expand(n, 5) * w, torch.ones(5, requires_grad=True), torch.ones(n, 5, requires_grad=True)), (2, 40 * n),
+      wrong=[(lambda v: v[1] % 40 == 20, "You took the bytes of the storage. Here a view counts its own elements: numel() times element_size().")])
+check("a custom Function", lambda: saved_bytes(Keeps.apply, torch.ones(n, requires_grad=True)), (2, 12 * n),
+      hint="What a custom Function saves with save_for_backward is packed too. Attributes named _saved_* do not show it; the hooks do.")
+check("a graph that fn drops", lambda: saved_bytes(lambda x: [(x + i).sin() for i in range(3)] and None, torch.ones(n, requires_grad=True)), (3, 12 * n),
+      hint="fn may return nothing and drop its graph. Count while fn runs, not afterwards.")
+### END HIDDEN TESTS
+check.report()
+
+# %% [markdown]
+# ## 2. What each operation keeps
+#
+# **Predict**, per line: does the operation keep its input, its output, something else, or nothing? `x` requires a gradient, so does `w`.
+
+# %% tags=["demo"]
+x = torch.randn(4, 6, requires_grad=True)
+w = torch.randn(6, 6, requires_grad=True)
+b = torch.randn(6, requires_grad=True)
+operations = {
+    "x + b": lambda: x + b,
+    "x * 2.0": lambda: x * 2.0,
+    "x * x": lambda: x * x,
+    "x @ w": lambda: x @ w,
+    "x.exp()": lambda: x.exp(),
+    "x.relu()": lambda: x.relu(),
+    "F.gelu(x)": lambda: F.gelu(x),
+    "x.softmax(-1)": lambda: x.softmax(-1),
+    "F.layer_norm(x, (6,), b, b)": lambda: F.layer_norm(x, (6,), b, b),
+    "F.dropout(x, 0.5)": lambda: F.dropout(x, 0.5),
+    "x.masked_fill(mask, 0)": lambda: x.masked_fill(torch.ones(4, 6, dtype=torch.bool), 0.0),
+    "x.max(-1)": lambda: x.max(-1).values,
+    "x[index]": lambda: x[torch.tensor([0, 2])],
+    "x.view(-1)": lambda: x.view(-1),
+    "x.sum()": lambda: x.sum(),
+    "F.cross_entropy(x, target)": lambda: F.cross_entropy(x, torch.tensor([0, 1, 2, 3])),
+}
+
+
+def origin(saved, out):
+    """Whose storage is it?"""
+    for name, tensor in {"x": x, "w": w, "b": b, "out": out}.items():
+        if saved.untyped_storage().data_ptr() == tensor.untyped_storage().data_ptr():
+            return name
+    return f"new {str(saved.dtype).removeprefix('torch.')} {tuple(saved.shape)}"
+
+
+for name, operation in operations.items():
+    kept = []
+    with saved_tensors_hooks(lambda tensor: kept.append(tensor) or tensor.detach(), lambda tensor: tensor):
+        out = operation()
+    print(f"{name:<30}{', '.join(origin(tensor, out) for tensor in kept) or 'nothing'}")
+
+# %% [markdown]
+# **Explain.** The derivative decides.
+#
+# - **Nothing:** the derivative is known without values (addition, a product with a number, sum, view).
+# - **The output:** the derivative is written with it (`exp`, `relu`, `softmax`). Mostly cheap: the next operation often keeps the same tensor.
+# - **The input:** `gelu`, `layer_norm`, products. `layer_norm` adds two statistics, one element per row.
+# - **Something new:** dropout's mask, the mask of `masked_fill`, an index. They are no one's input and no one's output, but they are kept.
+#
+# (Here all tensors are alive while we compare addresses, so comparing them is safe. The next section shows when it is not.)
+#
+# **Predict** for a layer you know: `nn.Linear(4096, 4096)` and GELU, on `x` of shape [8, 4096] that requires a gradient.
+
+# %% tags=["demo"]
+layer = nn.Sequential(nn.Linear(4096, 4096), nn.GELU())
+for entry in saved_ledger(layer, torch.randn(8, 4096, requires_grad=True)):
+    print(f"{entry.node:<18}{entry.shape!s:<16}{entry.nbytes:>12,} bytes")
+del layer
+
+# %% [markdown]
+# Three rows. The second is 64 MiB, and it is the weight: a reference, nothing new. It appears as the view `weight.t()`, which is why the
+# pack function does not see an `nn.Parameter` here. Asking `isinstance(tensor, nn.Parameter)` would not find it.
+#
+# ### Exercise: `linear_gelu`
+# Difficulty: ●○○○○ · about 5 minutes
+#
+# Predict these rows for any size. Nothing is run: the function has to answer at once, also for a layer that fits on no machine.
+#
+# <details><summary>Stuck?</summary>
+#
+# Three tensors, in the order printed above. Which of them has `batch` in its shape?
+# </details>
+# <details><summary>Still stuck?</summary>
+#
+# Row 1 is the input. Row 2 is the weight as the product sees it, input size first. Row 3 is what GELU keeps: its input, which is the Linear's output.
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "linear_gelu", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def linear_gelu(batch: int, d_in: int, d_out: int, itemsize: int = 4) -> list[tuple[tuple, int]]:
+    """Predict what `F.gelu(nn.Linear(d_in, d_out)(x))` saves for x of shape [batch, d_in] that requires a gradient.
+
+    Parameters
+    ----------
+    itemsize : int
+        Bytes per element.
+
+    Returns
+    -------
+    list of (tuple, int)
+        (shape, bytes) in order of packing. The weight's row is the saved view, of shape (d_in, d_out).
+    """
+    ### BEGIN SOLUTION
+    shapes = [(batch, d_in), (d_in, d_out), (batch, d_out)]
+    return [(shape, shape[0] * shape[1] * itemsize) for shape in shapes]
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-linear_gelu", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+def measured(batch, d_in, d_out, dtype=torch.float32):
+    layer = nn.Sequential(nn.Linear(d_in, d_out, dtype=dtype), nn.GELU())
+    return [(entry.shape, entry.nbytes) for entry in saved_ledger(layer, torch.ones(batch, d_in, dtype=dtype, requires_grad=True))]
+
+
+check = Check("linear_gelu", points=2)
+check("the layer of section 2", lambda: linear_gelu(8, 4096, 4096), [((8, 4096), 131_072), ((4096, 4096), 67_108_864), ((8, 4096), 131_072)],
+      hint="Compare with the three rows that the cell above printed.")
+check("a small layer, as measured", lambda: linear_gelu(2, 3, 5), measured(2, 3, 5),
+      wrong=[(lambda v: len(v) == 2, "The weight is saved as well: the gradient of x needs it. It has a row of its own."),
+             (lambda v: [row[0] for row in v] == [(2, 3), (5, 3), (2, 5)], "The product sees the transposed weight, so the saved view has shape (d_in, d_out)."),
+             (lambda v: len(v) == 4, "GELU keeps its input only. Its output belongs to the next operation, and the bias is needed by nobody."),
+             (lambda v: [row[1] for row in v] == [6, 15, 10], "These are elements. Bytes are elements times itemsize."),
+             (lambda v: v == [((8, 4096), 131072), ((4096, 4096), 67108864), ((8, 4096), 131072)], "These are the figures of the text. Compute them from the arguments.")])
+### BEGIN HIDDEN TESTS
+batch, d_in, d_out = (int(size) for size in torch.randint(2, 40, (3,)) + torch.tensor([0, 40, 80]))
+check("another layer", lambda: linear_gelu(batch, d_in, d_out), measured(batch, d_in, d_out), weight=2,
+      wrong=[(lambda v: len(v) > 1 and v[0][0] != v[2 % len(v)][0] and v[1][0][0] > v[1][0][1], "The product sees the transposed weight, so the saved view has shape (d_in, d_out).")],
+      hint="The order is: input, weight, GELU's input. Each row depends on the arguments.")
+check("another element size", lambda: linear_gelu(batch, d_in, d_out, itemsize=8), measured(batch, d_in, d_out, torch.float64),
+      hint="Bytes are elements times itemsize; itemsize need not be 4.")
+check("a layer that fits nowhere", lambda: linear_gelu(10**9, 10**9, 10**9 + batch, 2), [((10**9, 10**9), 2 * 10**18), ((10**9, 10**9 + batch), 2 * 10**18 + 2 * 10**9 * batch), ((10**9, 10**9 + batch), 2 * 10**18 + 2 * 10**9 * batch)],
+      hint="Predict without running anything: arithmetic on the arguments is enough, and ints of any size are exact.")
+### END HIDDEN TESTS
+check.report()
+
+# %% [markdown]
+# ## 3. Counting without double entries
+#
+# Three corrections turn "packed" into "memory":
+#
+# 1. **Parameters are references.** They are there anyway.
+# 2. **Views share a storage.** A *storage* is the block of memory; tensors are windows on it. Saved twice is allocated once.
+# 3. **A view keeps its whole storage alive.** Save one row of a large matrix and the matrix stays.
+#
+# **Predict.** `nn.Linear(4, 4)`, ReLU, `nn.Linear(4, 4)` on a batch of 8 that needs no gradient. How many tensors are packed, and on how many storages that are no parameter's?
+
+# %% tags=["demo"]
+net = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 4))
+print(saved_ledger(net, torch.randn(8, 4), params=net.parameters()))
+
+# %% [markdown]
+# Read the last column: ReLU's output and the second Linear's input are storage 1, one block of memory. So two storages of activations carry
+# the whole thing: the input (0) and ReLU's output (1).
+#
+# **Predict.** What does autograd keep alive when `row` is one row of a 1000 × 1000 matrix and we compute `row * w`?
+
+# %% tags=["demo"]
+matrix = torch.randn(1000, 1000)
+w = torch.randn(1000, requires_grad=True)
+for entry in saved_ledger(lambda: matrix[0] * w):
+    print(f"packed {entry.shape}: {entry.nbytes:,} bytes, kept alive: {entry.storage_bytes:,} bytes")
+
+# %% [markdown]
+# Four thousand bytes packed, four million kept.
+#
+# ### Telling storages apart
+#
+# Two tensors are on the same storage when `a.untyped_storage()` and `b.untyped_storage()` are the same object. An *address* is not an
+# identity. **Predict:** this function computes forty sines and drops each graph. How many distinct addresses does a pack hook see? How many distinct storages were there?
+
+# %% tags=["demo"]
+def forty(x):
+    for _ in range(40):
+        (x * 2.0).sin()  # saves x * 2.0, then the graph is dropped
+
+
+def addresses(hold):
+    seen, held = set(), []
+
+    def pack(tensor):
+        seen.add(tensor.untyped_storage().data_ptr())
+        if hold:
+            held.append(tensor.untyped_storage())
+        return tensor.detach()
+
+    with saved_tensors_hooks(pack, lambda tensor: tensor):
+        forty(torch.randn(5_000, requires_grad=True))
+    return len(seen)
+
+
+print("addresses seen, storages dropped:", addresses(hold=False))
+print("addresses seen, storages held:   ", addresses(hold=True))
+
+# %% [markdown]
+# Nothing in the function changed, only who held on. When a storage dies, the allocator gives its address to the next one, and the set
+# takes two lives for one. Held storages cannot be replaced. (With empty tensors even that does not help: all of them are at address 0.)
+#
+# ### Exercise: `ledger`
+# Difficulty: ●●●○○ · about 15 minutes
+#
+# <details><summary>Stuck?</summary>
+#
+# Keep a list of storages that you have met, the parameters' among them. A new tensor adds a row when its storage *is* none of these.
+# </details>
+# <details><summary>Still stuck?</summary>
+#
+# `any(storage is known for known in held)` is right and quick enough here. Turn `params` into storages first; it may be a generator, which can be
+# read only once. A row takes its bytes from `storage.nbytes()`.
+# </details>
+# <details><summary>Help: my row count is too small, but only sometimes</summary>
+#
+# You use an address, or an `id` of something that has died, as the key. Hold what you compare.
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "ledger", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def ledger(fn: Callable, *args, params: Iterable[torch.Tensor] = ()) -> list[tuple[tuple, torch.dtype, int]]:
+    """List the distinct storages that autograd keeps while `fn(*args)` runs.
+
+    Parameters
+    ----------
+    fn : callable
+        Called once. It may drop its graph at any time.
+    params : iterable of Tensor
+        Storages of these tensors are left out. May be a generator.
+
+    Returns
+    -------
+    list of (tuple, torch.dtype, int)
+        One row per distinct storage, in order of first packing: shape and dtype of the tensor first packed from it (plain
+        tuple), and the bytes of the whole storage. Storages are told apart by identity: two empty tensors are two storages.
+    """
+    ### BEGIN SOLUTION
+    held = {}  # key of a storage -> the storage; held, so no key is used twice
+
+    def known(storage):
+        return held.setdefault(storage._cdata, storage)
+
+    for param in params:
+        known(param.untyped_storage())
+    rows = []
+
+    def pack(tensor):
+        storage = tensor.untyped_storage()
+        if storage._cdata not in held:
+            known(storage)
+            rows.append((tuple(tensor.shape), tensor.dtype, storage.nbytes()))
+        return tensor.detach()
+
+    with saved_tensors_hooks(pack, lambda tensor: tensor):
+        fn(*args)
+    return rows
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-ledger", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+def count(rows):
+    """Rows and bytes, for lists too long to print."""
+    return len(rows), sum(row[2] for row in rows)
+
+
+def forgetful(x):
+    for _ in range(40):
+        (x * 2.0).sin()
+
+
+check = Check("ledger", points=4)
+layer = nn.Linear(3, 5)
+check("a Linear saves its input", lambda: ledger(layer, torch.ones(2, 3, requires_grad=True), params=list(layer.parameters())), [((2, 3), torch.float32, 24)],
+      wrong=[(lambda v: any(row[0] == (3, 5) for row in v), "The weight is still there. A Linear packs the view weight.t(), which is no nn.Parameter: compare storages.")])
+check("one storage, one row", lambda: ledger(lambda x: x * x, torch.ones(6, requires_grad=True)), [((6,), torch.float32, 24)],
+      wrong=[(lambda v: len(v) == 2, "x was packed twice, but it is one storage: one row.")])
+check("two views of one storage", lambda: ledger(lambda x: x[:2] * x[2:5, None], torch.ones(6, requires_grad=True)), [((3, 1), torch.float32, 24)],
+      wrong=[(lambda v: len(v) == 2, "Both are views of x: one storage, one row. Compare storages, not tensors or their own addresses."),
+             (lambda v: len(v) == 1 and v[0][2] in (8, 12), "These are the bytes of the view. It keeps the whole storage alive: storage.nbytes().")])
+### BEGIN HIDDEN TESTS
+n = int(torch.randint(5, 30, ()))
+double = nn.Sequential(nn.Linear(n, n), nn.Linear(n, n))
+check("params is a generator", lambda: ledger(double, torch.ones(n, n, requires_grad=True), params=double.parameters()), [((n, n), torch.float32, 4 * n * n)] * 2,
+      wrong=[(lambda v: len(v) == 1, "Input and weight have the same shape here, yet they are different storages."),
+             (lambda v: len(v) > 2, "A weight is still there. params may be a generator, which can be read only once, and a Linear packs a view of its weight."),
+             (lambda v: v == [], "You left out activations that only look like a parameter. Compare storages by identity.")])
+check("equal shapes, different storages", lambda: ledger(lambda a, b: a * b, torch.ones(n, requires_grad=True), torch.ones(n, requires_grad=True)), [((n,), torch.float32, 4 * n)] * 2,
+      wrong=[(lambda v: len(v) == 1, "Two tensors of one shape are still two storages.")])
+check("a view of a large storage", lambda: ledger(lambda a, w: a[1] * w, torch.ones(n, 50), torch.ones(50, requires_grad=True)), [((50,), torch.float32, 200 * n)],
+      wrong=[(lambda v: len(v) == 1 and v[0][2] == 200, "A saved view keeps its whole storage alive: storage.nbytes(), not the view's elements.")])
+check("dtypes", lambda: ledger(lambda x: x.masked_fill(torch.ones(n, dtype=torch.bool), 0.0).double()[torch.zeros(3, dtype=torch.int64)].exp(), torch.ones(n, requires_grad=True)),
+      [((n,), torch.bool, n), ((3,), torch.int64, 24), ((3,), torch.float64, 24)],
+      hint="The row's dtype is the packed tensor's; masks and indices are saved tensors too.")
+check("fn drops its graph", lambda: count(ledger(forgetful, torch.ones(5000 + n, requires_grad=True))), (40, 160 * (5000 + n)), weight=2,
+      wrong=[(lambda v: v[0] < 40, "Storages that died were mistaken for one: a freed address, or id, is used again. Hold every storage that you have met.")])
+check("empty tensors", lambda: ledger(lambda a, b: a * b, torch.ones(0, n, requires_grad=True), torch.ones(0, n, requires_grad=True)), [((0, n), torch.float32, 0)] * 2,
+      wrong=[(lambda v: len(v) == 1, "All empty tensors have address 0, yet these are two storages. Compare identity, not addresses."),
+             (lambda v: v == [], "Empty tensors are packed too.")])
+### END HIDDEN TESTS
+check.report()
+
+# %% [markdown]
+# ## 4. A transformer block, to the byte
+#
+# This is the block whose memory you will predict, here and again in chapter 07. Attention is spelled out: no fused kernel, no dropout.
+
+# %% tags=["demo"]
+import inspect
+
+print(inspect.getsource(Block.forward))
+print(inspect.getsource(Block.attention))
+
+# %% [markdown]
+# **Predict**, before you run the next cell: walk through `attention` line by line and write down, for each operation, what it keeps.
+# Let `n = batch · seq · hidden`. Which tensors have `seq²` elements per head, and how many of these are kept?
+
+# %% tags=["demo"]
+block = Block(hidden=8, heads=2, ffn=20)
+table = saved_ledger(block, torch.randn(3, 5, 8, requires_grad=True), params=block.parameters())
+print(table)
+print(f"\n{table.storage_bytes:,} bytes on {len(table.storages)} storages that are no parameter's")
+
+# %% tags=["demo"]
+kinds = {"n": 3 * 5 * 8, "heads x seq x seq": 3 * 2 * 25, "ffn": 3 * 5 * 20, "statistics": 3 * 5}
+pieces = {name: sum(e.storage_bytes for e in table.storages if e.storage_bytes == 4 * size) for name, size in kinds.items()}
+bar_of_bytes([(f"{name}\n{nbytes:,} B", nbytes) for name, nbytes in pieces.items()], "storages of one block, by size: batch 3, seq 5, hidden 8, heads 2, ffn 20")
+
+# %% [markdown]
+# **Explain.** Count the distinct storages in the table, not the rows.
+#
+# - The normed input of q, k and v appears three times, on one storage.
+# - Scores divided by a number keep nothing. Softmax keeps its output, and the product with v keeps the same storage.
+# - The two residual additions keep nothing. Their results are kept by whoever comes next: the second LayerNorm keeps the first sum.
+# - Each LayerNorm adds two statistics of one element per row.
+# - A mask that is *added* would change nothing in this table; `masked_fill` would keep its mask.
+#
+# ### Exercise: `block_bytes`
+# Difficulty: ●●●○○ · about 15 minutes
+#
+# Write the closed form. Compare it with `saved_ledger(block, x, params=block.parameters()).storage_bytes` on blocks of your own.
+#
+# <details><summary>Stuck?</summary>
+#
+# Sort the storages of the table by their size: how many have n elements, how many batch · heads · seq², how many batch · seq · ffn, how many batch · seq?
+# </details>
+# <details><summary>Still stuck?</summary>
+#
+# With n elements there are eight: x, its norm, q, k, v, attention's input to `out`, the first sum, and its norm. GELU keeps its input, `down` keeps
+# GELU's output.
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "block_bytes", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def block_bytes(batch: int, seq: int, hidden: int, heads: int, ffn: int, itemsize: int = 4) -> int:
+    """Predict the activation memory of one `Block(hidden, heads, ffn)` on x of shape [batch, seq, hidden] that requires a gradient.
+
+    Parameters
+    ----------
+    itemsize : int
+        Bytes per element; the statistics of LayerNorm count with the same size.
+
+    Returns
+    -------
+    int
+        Bytes of the distinct storages that autograd keeps, parameters left out.
+    """
+    ### BEGIN SOLUTION
+    rows = batch * seq
+    elements = 8 * rows * hidden + heads * rows * seq + 2 * rows * ffn + 4 * rows
+    return elements * itemsize
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-block_bytes", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+def kept(batch, seq, hidden, heads, ffn, dtype=torch.float32):
+    block = Block(hidden, heads, ffn).to(dtype)
+    return saved_ledger(block, torch.ones(batch, seq, hidden, dtype=dtype, requires_grad=True), params=block.parameters()).storage_bytes
+
+
+check = Check("block_bytes", points=4)
+check("the block of section 4", lambda: block_bytes(3, 5, 8, 2, 20), kept(3, 5, 8, 2, 20),
+      wrong={1770: "These are elements. Multiply by itemsize.",
+             6840: "The statistics are missing: two LayerNorms keep a mean and an inverse deviation per row.",
+             6780: "The attention weights are missing a factor: one [seq, seq] matrix per head.",
+             6680: "The attention weights are missing a factor: one [seq, seq] matrix per head and per batch element.",
+             7680: "You counted the scores as well as the weights. Dividing by a number keeps nothing, and softmax keeps only its output.",
+             5880: "The MLP keeps two tensors of batch x seq x ffn: GELU's input, and GELU's output for the next Linear.",
+             6120: "The outputs of the two LayerNorms are missing: the Linears after them keep their inputs.",
+             8040: "q, k and v share one input: one storage, counted once.",
+             7560: "One tensor of batch x seq x hidden too many. A residual addition keeps nothing, and the block's output is kept by nobody."},
+      hint="Sort the storages in the table above by size and count each kind.")
+check("half the element size", lambda: block_bytes(2, 3, 4, 1, 6, itemsize=2), kept(2, 3, 4, 1, 6) // 2,
+      hint="Everything counts with itemsize, the statistics too.")
+### BEGIN HIDDEN TESTS
+heads, width, batch, seq, ffn = (int(size) for size in torch.randint(2, 6, (5,)) + torch.tensor([0, 0, 0, 3, 30]))
+check("a random block", lambda: block_bytes(batch, seq, heads * width, heads, ffn), kept(batch, seq, heads * width, heads, ffn),
+      wrong={7080: "This is the figure of the example. Compute it from the arguments."}, hint="Vary one argument at a time and compare with saved_ledger.")
+check("a long sequence", lambda: block_bytes(1, 64 + seq, heads, heads, 3), kept(1, 64 + seq, heads, heads, 3),
+      hint="With a long sequence the attention weights dominate: heads x batch x seq x seq.")
+check("float64", lambda: block_bytes(batch, 1, 6, 3, ffn, itemsize=8), kept(batch, 1, 6, 3, ffn, torch.float64),
+      hint="Everything counts with itemsize, the statistics too.")
+check("a model of today", lambda: block_bytes(4 + batch, 8192, 4096, 32, 14336, 2), 2 * (4 + batch) * 8192 * (8 * 4096 + 32 * 8192 + 2 * 14336 + 4),
+      hint="Compute in whole numbers, without running anything.")
+### END HIDDEN TESTS
+check.report()
+
+# %% [markdown]
+# ### What it means for a real model
+#
+# All terms are proportional to batch × seq, and three of the four grow with a width. One grows with seq once more.
+# **Predict:** hidden 4096, 32 heads, MLP 16384, bfloat16, batch 1. From which sequence length on do the attention weights take more than everything else?
+
+# %% tags=["demo"]
+lengths = [2**k for k in range(7, 15)]
+everything = [2 * seq * (8 * 4096 + 2 * 16384 + 4) / 2**30 for seq in lengths]
+weights_only = [2 * 32 * seq * seq / 2**30 for seq in lengths]
+figure, axes = plt.subplots(figsize=(8, 3.2), layout="constrained", facecolor="white")
+axes.loglog(lengths, everything, "o-", base=2, label="hidden, MLP, statistics: grows with seq")
+axes.loglog(lengths, weights_only, "s-", base=2, label="attention weights: grows with seq squared")
+axes.set_xlabel("sequence length")
+axes.set_ylabel("kept per block, GiB")
+axes.legend(fontsize=8)
+plt.show()
+for seq, rest, square in zip(lengths, everything, weights_only):
+    print(f"seq {seq:>6}: {rest:8.3f} GiB + {square:8.3f} GiB")
+
+# %% [markdown]
+# The curves cross at seq = (8 · 4096 + 2 · 16384 + 4) / 32, a little above 2048. Beyond it the [seq, seq] matrices are the bill. This is why fused attention
+# kernels exist: they keep q, k, v, the output and one number per row, and compute the matrix again in backward. Compare:
+
+# %% tags=["demo"]
+q, k, v = (torch.randn(1, 4, 128, 16, requires_grad=True) for _ in range(3))
+spelled = saved_ledger(lambda: (q @ k.transpose(-2, -1) / 4.0).softmax(-1) @ v)
+fused = saved_ledger(lambda: F.scaled_dot_product_attention(q, k, v))
+print(f"spelled out: {spelled.storage_bytes:>9,} bytes  {[e.shape for e in spelled.storages]}")
+print(f"fused:       {fused.storage_bytes:>9,} bytes  {[e.shape for e in fused.storages]}")
+
+# %% [markdown]
+# ## 5. Changing what is kept
+#
+# A pack hook may store something else than the tensor. Three uses:
+#
+# - **Elsewhere.** `torch.autograd.graph.save_on_cpu()` moves saved tensors to the CPU and back. On a CPU there is nowhere to move to, so it changes nothing here; on a
+#   GPU it trades transfers for memory (last section).
+# - **Smaller.** Keep float32 activations as bfloat16. Forward is exact, gradients are slightly off.
+# - **On disk.** Slow and large.
+#
+# **Predict.** The hooks below keep everything as float16. Does `y` change? Does the gradient?
+
+# %% tags=["demo"]
+x = torch.tensor([0.1, 1.0, 3.0], requires_grad=True)
+plain = x.exp()
+with saved_tensors_hooks(lambda tensor: tensor.half(), lambda half: half.float()):
+    y = x.exp()
+y.sum().backward()
+print("y changed by       ", (y - plain).abs().max().item())
+print("gradient changed by", (x.grad - plain).abs().max().item())
+
+# %% [markdown]
+# The forward pass is untouched. Backward of `exp` uses the saved output, which lost some bits.
+#
+# These hooks have three faults. They turn an index into float16. They would "shrink" a bool to twice its size. And a saved float64 comes back as float32.
+#
+# ### Exercise: `cast_hooks`
+# Difficulty: ●●○○○ · about 12 minutes
+#
+# <details><summary>Stuck?</summary>
+#
+# `pack` has to tell `unpack` what to do. Let it return a pair: the tensor to keep, and the dtype to go back to.
+# </details>
+# <details><summary>Still stuck?</summary>
+#
+# "Wider" is `tensor.element_size() > dtype.itemsize`, and only for `tensor.is_floating_point()` (False for complex). `tensor.to(same_dtype)` returns the tensor itself, so going back is always safe.
+# </details>
+# <details><summary>Help: "IndexError: tensors used as indices must be long, int, byte or bool"</summary>
+#
+# An index was packed and came back as a floating tensor. Leave integer and bool tensors alone.
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "cast_hooks", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def cast_hooks(dtype: torch.dtype) -> tuple[Callable, Callable]:
+    """Make hooks that keep saved tensors in a smaller floating dtype.
+
+    Parameters
+    ----------
+    dtype : torch.dtype
+        A floating dtype. Floating tensors that are wider (larger element size) are kept in it. All others (integer, bool, complex,
+        not wider) are kept untouched.
+
+    Returns
+    -------
+    (pack, unpack)
+        For `saved_tensors_hooks`. A cast tensor comes back in its original dtype; nothing holds a reference to the original.
+    """
+    ### BEGIN SOLUTION
+    def pack(tensor):
+        if tensor.is_floating_point() and tensor.element_size() > dtype.itemsize:
+            return tensor.detach().to(dtype), tensor.dtype
+        return tensor.detach(), tensor.dtype
+
+    def unpack(kept):
+        tensor, original = kept
+        return tensor.to(original)
+
+    return pack, unpack
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-cast_hooks", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+import gc
+import types
+import weakref
+
+
+def round_trip(dtype, *tensors):
+    """Pack all, then unpack all."""
+    pack, unpack = cast_hooks(dtype)
+    packed = [pack(tensor) for tensor in tensors]
+    return [unpack(item) for item in packed]
+
+
+def storages_within(*roots):
+    """Bytes of the distinct storages that can be reached from these objects."""
+    todo, seen, found = list(roots), set(), {}
+    while todo:
+        item = todo.pop()
+        if id(item) in seen or isinstance(item, (type, types.ModuleType)) or item is globals():
+            continue
+        seen.add(id(item))
+        if isinstance(item, torch.Tensor):
+            found[item.untyped_storage()._cdata] = item.untyped_storage().nbytes()
+        elif isinstance(item, types.FunctionType):
+            todo.extend(cell.cell_contents for cell in item.__closure__ or ())
+        else:
+            todo.extend(gc.get_referents(item))
+    return sum(found.values())
+
+
+def held(dtype, tensor):
+    pack, unpack = cast_hooks(dtype)
+    packed = pack(tensor)
+    return storages_within(packed, pack, unpack)
+
+
+def originals_alive(dtype):
+    """How many of three packed tensors are still in memory when only the packed objects are left."""
+    pack, unpack = cast_hooks(dtype)
+    tensors = [torch.ones(50), torch.ones(5, 7), torch.ones(9, dtype=torch.float64)]
+    alive = [weakref.ref(tensor.untyped_storage()) for tensor in tensors]
+    packed = [pack(tensor) for tensor in tensors]
+    del tensors
+    return sum(ref() is not None for ref in alive), len(packed)
+
+
+def gradient(values, dtype):
+    leaf = values.clone().requires_grad_()
+    with saved_tensors_hooks(*cast_hooks(dtype)):
+        out = leaf.exp()
+    out.sum().backward()
+    return leaf.grad
+
+
+check = Check("cast_hooks", points=4)
+check("the gradient of exp, kept in float16", lambda: gradient(torch.tensor([0.1, 1.0, 3.0]), torch.float16), torch.tensor([0.1, 1.0, 3.0]).exp().half().float(), rtol=1e-6, atol=1e-6,
+      wrong=[(lambda v: all(abs(a - math.exp(b)) < 4e-6 for a, b in zip(v, (0.1, 1.0, 3.0))), "This is the exact gradient: the tensor was kept as it was. pack has to return it in dtype.")])
+check("the dtype comes back", lambda: [tensor.dtype for tensor in round_trip(torch.bfloat16, torch.ones(2), torch.ones(2, dtype=torch.float64))], [torch.float32, torch.float64],
+      wrong={("torch.bfloat16", "torch.bfloat16"): "unpack has to give back the original dtype."},
+      hint="unpack has to give back each tensor's own dtype: pack must keep it beside the tensor, once per tensor.")
+check("half the bytes are kept", lambda: held(torch.float16, torch.ones(100)), 200,
+      wrong={400: "400 bytes are kept: the float32 tensor itself. Return it in dtype.", 600: "600 bytes are kept: the small tensor and the original. Let the original go."})
+### BEGIN HIDDEN TESTS
+values = torch.randn(6)
+shift = int(torch.randint(9, ()))
+check("a gradient, kept in bfloat16", lambda: gradient(values, torch.bfloat16), values.exp().bfloat16().float(), rtol=1e-6, atol=1e-6,
+      hint="A saved float32 tensor is kept in dtype and comes back rounded to it.")
+check("integers stay exact", lambda: round_trip(torch.float16, torch.tensor([16777217, 5, -70001]) + shift, torch.tensor([True, False])),
+      [torch.tensor([16777217, 5, -70001]) + shift, torch.tensor([True, False])],
+      wrong=[(lambda v: True, "An int or bool tensor was cast. An int64 element is wide too, but only floating tensors may be cast.")],
+      hint="Integer and bool tensors are left untouched.")
+check("complex stays complex", lambda: round_trip(torch.float16, torch.tensor([1.0001 + 2.0002j])), [torch.tensor([1.0001 + 2.0002j])],
+      hint="A complex tensor is left untouched; casting it to a real dtype drops its imaginary part.")
+check("what is not wider stays as it is", lambda: round_trip(torch.bfloat16, values.half(), values.bfloat16()), [values.half(), values.bfloat16()], rtol=0.0, atol=0.0,
+      hint="float16 is not wider than bfloat16: casting saves nothing and loses bits. Compare element sizes, not dtypes.")
+check("nothing grows", lambda: held(torch.float64, torch.ones(50)), 200,
+      wrong={400: "A float32 tensor was kept as float64. Cast only what is wider than dtype."}, hint="A tensor that is not wider than dtype is kept as it is.")
+check("float64 to float32", lambda: round_trip(torch.float32, values.double() / 3), [(values.double() / 3).float().double()], rtol=1e-12, atol=1e-12,
+      hint="float64 is wider than float32: keep it in float32 and give back float64.")
+check("tensors of several dtypes in turn", lambda: [tensor.dtype for tensor in round_trip(torch.float16, torch.ones(2, dtype=torch.float64), torch.ones(2), torch.ones(2, dtype=torch.float64), torch.ones(2, dtype=torch.bfloat16))],
+      [torch.float64, torch.float32, torch.float64, torch.bfloat16],
+      hint="The dtype belongs to each packed tensor. One variable for all remembers only the last.")
+check("the originals are gone", lambda: originals_alive(torch.float16), (0, 3),
+      wrong=[(lambda v: v[0] > 0, "Something still holds the original. Keep the cast tensor and the dtype, nothing else.")])
+### END HIDDEN TESTS
+check.report()
+
+# %% [markdown]
+# ### To disk and back
+#
+# With files a new question comes up: who deletes them? `unpack` must not: with `retain_graph` it is called again. Backward with release,
+# or a graph that is simply dropped, does one thing: it lets go of what `pack` returned. So the packed object itself has to take its file along when it dies.
+#
+# **Predict.** When does the object die in the next cell: at (1), (2) or (3)?
+
+# %% tags=["demo"]
+class Talks:
+    def __init__(self, tensor):
+        self.tensor = tensor.detach()
+
+    def __del__(self):
+        print("   the packed object is gone")
+
+
+x = torch.ones(3, requires_grad=True)
+with saved_tensors_hooks(Talks, lambda packed: packed.tensor):
+    y = x.exp()
+print("(1) backward with retain_graph")
+y.sum().backward(retain_graph=True)
+print("(2) backward without")
+y.sum().backward()
+print("(3) the last name is deleted")
+del y
+
+# %% [markdown]
+# ### Exercise: `disk_hooks`
+# Difficulty: ●●●●○ · about 20 minutes
+#
+# File names are the second trap. An `id` or an address is used again once its owner is gone. A counter starts at zero again in the next pair of hooks, or the next
+# process. A name from `random` repeats whenever someone sets the seed. The standard library has a module whose only job is files with names that collide with nothing.
+#
+# <details><summary>Stuck?</summary>
+#
+# `tempfile.mkstemp(dir=folder)` creates a file that did not exist, and returns an open descriptor and its path; or name it by `uuid.uuid4()`. `torch.save` and `torch.load` handle every dtype.
+# </details>
+# <details><summary>Still stuck?</summary>
+#
+# Return a small object of a class of your own that holds the path only, with a `__del__` (or a `weakref.finalize`) that unlinks the file. Close the descriptor that `mkstemp` opened. `torch.save` of a view writes its whole
+# storage: clone first.
+# </details>
+# <details><summary>Help: "Got unsupported ScalarType BFloat16"</summary>
+#
+# NumPy has no bfloat16. Use `torch.save` and `torch.load`.
+# </details>
+# <details><summary>Help: "FileNotFoundError" in the second backward</summary>
+#
+# `unpack` deleted the file. Delete it when the packed object dies, not when it is read.
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "disk_hooks", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def disk_hooks(folder: str | Path) -> tuple[Callable, Callable]:
+    """Make hooks that keep saved tensors as files.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Exists. Files go into it (or below it); other files that stand there are never touched.
+
+    Returns
+    -------
+    (pack, unpack)
+        For `saved_tensors_hooks`. Any dtype. Nothing of a tensor stays in memory; a packed tensor can be read any number of times; its
+        file is deleted when the graph lets go of it. File names do not depend on generators that can be seeded.
+    """
+    ### BEGIN SOLUTION
+    import os
+    import tempfile
+
+    class OnDisk:
+        def __init__(self, tensor):
+            descriptor, self.path = tempfile.mkstemp(suffix=".pt", dir=folder)
+            with os.fdopen(descriptor, "wb") as file:
+                torch.save(tensor.detach().clone(), file)
+
+        def __del__(self):
+            Path(self.path).unlink(missing_ok=True)
+
+    def unpack(packed):
+        return torch.load(packed.path, weights_only=True)
+
+    return OnDisk, unpack
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-disk_hooks", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+import gc
+import random
+import re
+import tempfile
+import weakref
+
+
+def files(folder):
+    return sorted(path for path in Path(folder).rglob("*") if path.is_file())
+
+
+def left(folder):
+    """How many files are left; cycles get a chance to be collected first."""
+    if files(folder):
+        gc.collect()
+    return len(files(folder))
+
+
+def life(values, form=str, drop=False):
+    """The gradient of exp * sin, bytes on disk while the graph lives, and how many files are left afterwards."""
+    with tempfile.TemporaryDirectory() as folder:
+        leaf = values.clone().requires_grad_()
+        with saved_tensors_hooks(*disk_hooks(form(folder))):
+            out = leaf.exp() * leaf.sin()
+        stored = sum(path.stat().st_size for path in files(folder))
+        if drop:
+            del out
+        else:
+            out.sum().backward()
+        return {"gradient": leaf.grad, "stored": stored, "left": left(folder)}
+
+
+check = Check("disk_hooks", points=5)
+check("the gradient", lambda: life(torch.tensor([0.5, 1.0]))["gradient"], torch.tensor([0.5, 1.0]).exp() * (torch.tensor([0.5, 1.0]).sin() + torch.tensor([0.5, 1.0]).cos()),
+      hint="unpack has to give back the tensor that was packed.")
+check.that("the bytes are in files", lambda: life(torch.ones(1000))["stored"], lambda v: v >= 16_000,
+           wrong={0: "There is no file below the folder while the graph is alive."}, hint="Four tensors of 4,000 bytes were saved; the files hold less than that.")
+check("no file after backward", lambda: life(torch.ones(3))["left"], 0,
+      hint="Backward releases the graph, which lets go of the packed object: its file has to go with it, for example in __del__.")
+### BEGIN HIDDEN TESTS
+def again(values):
+    """The gradient after two backward passes through one graph."""
+    with tempfile.TemporaryDirectory() as folder:
+        leaf = values.clone().requires_grad_()
+        with saved_tensors_hooks(*disk_hooks(folder)):
+            out = leaf.exp()
+        out.sum().backward(retain_graph=True)
+        out.sum().backward()
+        return leaf.grad
+
+
+def stored_and_read(tensors, pairs=1, reseed=False, keep=True):
+    """Pack all tensors, in turn with `pairs` pairs of hooks on one folder, then unpack all."""
+    with tempfile.TemporaryDirectory() as folder:
+        hooks = [disk_hooks(Path(folder)) for _ in range(pairs)]
+        packed = []
+        for number, tensor in enumerate(tensors):
+            if reseed:
+                random.seed(0)
+                torch.manual_seed(0)
+            packed.append((number % pairs, hooks[number % pairs][0](tensor)))
+        result = [hooks[pair][1](item) for pair, item in packed]
+        result = [tensor.clone() for tensor in result]
+        del packed[:]
+        return result
+
+
+def existing_files_touched():
+    """Make files whose names are like the next ones, pack, and count those that changed."""
+    with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as two:
+        pack, unpack = disk_hooks(one)
+        first = pack(torch.ones(2))
+        name = files(one)[0].name
+        del first
+        guesses = {f"{start}.{ending}" for start in range(4) for ending in ("pt", "pth", "bin", "npy")} | {str(start) for start in range(4)} | {name}
+        for found in re.finditer(r"\d+", name):
+            for step in range(1, 6):
+                guesses.add(name[: found.start()] + str(int(found[0]) + step).zfill(len(found[0])) + name[found.end() :])
+        for guess in guesses:
+            (Path(two) / guess).write_bytes(b"mine")
+        pack, unpack = disk_hooks(two)
+        packed = [pack(torch.ones(2)) for _ in range(3)]
+        touched = sum((Path(two) / guess).read_bytes() != b"mine" for guess in guesses)
+        del packed
+        gc.collect()
+        return touched + sum(not (Path(two) / guess).exists() for guess in guesses)
+
+
+def where_from(values):
+    """Overwrite the files behind the hooks' back: does the packed tensor still come back?"""
+    with tempfile.TemporaryDirectory() as folder:
+        pack, unpack = disk_hooks(folder)
+        packed = pack(values)
+        for path in files(folder):
+            path.write_bytes(bytes(path.stat().st_size))
+        try:
+            same = torch.equal(unpack(packed), values)
+        except Exception:
+            same = False
+        del packed
+        return "memory" if same else "file"
+
+
+def alive():
+    """Is a packed tensor's storage still in memory?"""
+    with tempfile.TemporaryDirectory() as folder:
+        pack, unpack = disk_hooks(folder)
+        tensor = torch.ones(100)
+        storage = weakref.ref(tensor.untyped_storage())
+        packed = pack(tensor)
+        del tensor
+        answer = [storage() is None, len(files(folder))]
+        del packed
+        return answer
+
+
+values = torch.randn(7)
+check("no file once the graph is dropped", lambda: life(values, drop=True)["left"], 0,
+      hint="A graph may be dropped without backward. Delete the file when the packed object dies, not when it is read.")
+check("a folder given as a Path", lambda: life(values, form=Path)["gradient"], values.exp() * (values.sin() + values.cos()),
+      hint="folder may be a str or a Path.")
+check("reading twice", lambda: again(values), 2 * values.exp(),
+      wrong={FileNotFoundError: "The file was gone at the second reading. With retain_graph a packed tensor is read again: unpack must not delete it."},
+      hint="With retain_graph a packed tensor is read more than once.")
+check("any dtype", lambda: stored_and_read([values.bfloat16(), values.double(), values > 0, torch.complex(values, values), torch.arange(3), values.to(torch.float8_e5m2).view(torch.uint8), torch.tensor(2.5), torch.ones(0, 2)]),
+      [values.bfloat16(), values.double(), values > 0, torch.complex(values, values), torch.arange(3), values.to(torch.float8_e5m2).view(torch.uint8), torch.tensor(2.5), torch.ones(0, 2)],
+      wrong={TypeError: "NumPy has no bfloat16. torch.save and torch.load keep every dtype."}, hint="dtype and shape have to survive; torch.save and torch.load keep them.")
+check("float8", lambda: stored_and_read([values.to(torch.float8_e5m2)])[0].view(torch.uint8), values.to(torch.float8_e5m2).view(torch.uint8),
+      hint="NumPy has no float8. torch.save and torch.load keep every dtype.")
+check("views", lambda: stored_and_read([values.view(7, 1).expand(7, 3), torch.arange(12.0).view(3, 4).t(), values[2:5]]), [values.view(7, 1).expand(7, 3), torch.arange(12.0).view(3, 4).t(), values[2:5]],
+      hint="A saved tensor may be a view with any strides; values and shape have to come back.")
+check("short-lived tensors", lambda: torch.stack(stored_and_read([torch.full((3,), float(i)) for i in range(10)])).sum(1), 3.0 * torch.arange(10.0),
+      hint="Some tensors came back as others: their files had the same name. An id, an address or a shape is no name.")
+check("short-lived tensors, dropped at once", lambda: torch.stack(stored_and_read(torch.full((3,), float(i)) for i in range(10))).sum(1), 3.0 * torch.arange(10.0),
+      hint="Some tensors came back as others: their files had the same name. When a tensor dies, its id and its address are used again.")
+check("two pairs of hooks on one folder", lambda: stored_and_read([values, values + 1, values + 2, values + 3], pairs=2), [values, values + 1, values + 2, values + 3],
+      hint="Two pairs of hooks used the same name. A counter that starts again at zero collides; take names that nobody else can take.")
+check("generators seeded in between", lambda: stored_and_read([values, values + 1, values + 2], reseed=True), [values, values + 1, values + 2],
+      hint="The names repeat when someone seeds random or torch. Use tempfile or uuid, which do not depend on seeds.")
+check("files that stood there before", lambda: existing_files_touched(), 0,
+      hint="A file that already stood in the folder was overwritten or deleted. Create files so that an existing one is never opened: tempfile.mkstemp, or open with mode 'x'.")
+check("nothing stays in memory", lambda: [where_from(values), *alive()], ["file", True, 1],
+      hint="A copy of the tensor, or the tensor itself, is still in memory. Keep the path only.")
+### END HIDDEN TESTS
+check.report()
+
+# %% [markdown]
+# ## 6. A warning: hooks switch off a safety check
+#
+# Autograd notices when a saved tensor is changed in place before backward: its *version counter* has moved. With hooks, autograd never looks at the tensor again; it takes what `unpack` returns.
+#
+# **Predict.** `z = y * y` saves `y`. Then `y` is multiplied by ten in place. What happens in backward, without hooks and with hooks that change nothing?
+
+# %% tags=["demo"]
+def change_after_saving(hooked):
+    x = torch.ones(3, requires_grad=True)
+    y = x * 2.0
+    if hooked:
+        with saved_tensors_hooks(lambda tensor: tensor, lambda tensor: tensor):
+            z = y * y
+    else:
+        z = y * y
+    with torch.no_grad():
+        y.mul_(10.0)
+    z.sum().backward()
+    return x.grad
+
+
+try:
+    change_after_saving(hooked=False)
+except RuntimeError as error:
+    print("without hooks: RuntimeError:", str(error)[:100], "...")
+print("with hooks:   ", change_after_saving(hooked=True), " - right is", torch.full((3,), 8.0))
+
+# %% [markdown]
+# An error became a wrong gradient. Identity hooks are not a neutral thing to leave in a training loop. Counting hooks belong in a measurement.
+
+# %% [markdown]
+# ## 7. The whole bill: from the hand count to the allocator's peak
+#
+# The hooks count what is *kept for backward*. The allocator's peak is what is *alive at one moment*. They answer different questions, and the difference has names.
+# `reconcile` runs a forward pass under a ledger and under a tracer of live storages, and puts all figures into one table.
+
+# %% tags=["demo"]
+from autograder.lab import peak_bytes, plot_timeline, reconcile, trace
+
+batch, seq, hidden, heads, ffn = 4, 32, 64, 4, 256
+block = Block(hidden, heads, ffn)
+x = torch.randn(batch, seq, hidden, requires_grad=True)
+by_hand = 4 * batch * seq * (8 * hidden + heads * seq + 2 * ffn + 4)
+bill = reconcile(block, x, params=block.parameters(), predicted=by_hand)
+print(bill)
+bill.plot()
+
+# %% [markdown]
+# **Read** it from top to bottom. Packed counts weights and duplicates. Without parameters it still counts duplicates. One row per storage agrees with the hand count to the byte. The
+# peak of the forward pass is another figure: the input was there before (it counts as kept, but this run did not allocate it), and at the highest moment some results are alive that nobody saves.
+#
+# The tracer follows storages that operations hand out. Scratch memory inside a kernel belongs to no tensor, so a CPU tracer cannot see it.
+#
+# **Predict.** Where is the peak of a whole training step: at the end of forward, or in backward?
+
+# %% tags=["demo"]
+def step():
+    block(x).sum().backward()
+
+
+print(f"peak of forward and backward: {peak_bytes(step):,} bytes")
+plot_timeline(trace(step), title="one step of the block: live bytes beyond weights and input")
+
+# %% [markdown]
+# Early in backward: everything that forward kept is still there, and the first gradients come on top. From then on each node lets go of what it saved, while the
+# gradients of the weights stay. (The first call also fills `.grad`; the traced one adds to it.)
+
+# %% [markdown]
+# ## 8. On a GPU
+#
+# With CUDA the next cell measures the same bill by the allocator's own statistics, and what `save_on_cpu` gains. Without, it shows a recorded measurement if there is one.
+
+# %% tags=["demo"]
+from autograder.lab import show_recording
+
+
+def on_gpu():
+    block = Block(1024, 16, 4096).cuda()
+    x = torch.randn(8, 512, 1024, device="cuda", requires_grad=True)
+    block(x).sum().backward()  # the first call allocates workspaces and .grad
+    elements = 8 * 512 * (8 * 1024 + 16 * 512 + 2 * 4096 + 4)
+    bill = reconcile(block, x, params=block.parameters(), predicted=4 * elements)
+
+    def step():
+        block(x).sum().backward()
+
+    def offloaded():
+        with torch.autograd.graph.save_on_cpu(pin_memory=True):
+            out = block(x)
+        out.sum().backward()
+
+    return {**bill.steps, "peak of a step": peak_bytes(step), "peak of a step, save_on_cpu": peak_bytes(offloaded)}
+
+
+if torch.cuda.is_available():
+    for name, nbytes in on_gpu().items():
+        print(f"{name:<32}{nbytes:>16,} bytes")
+else:
+    print(show_recording("02-saved-tensors"))
+
+# %% [markdown]
+# ## Explain it aloud in a minute
+#
+# A colleague says: "The profiler shows 31 GB at the peak, the formula says 24 GB, so the formula is wrong." Explain in the cell below, as you would say it in one minute, which tensors
+# the formula counts, which it leaves out and why, and how you would find out what the rest is.
+#
+# *Rubric (2 points).* One point: saved tensors are what backward needs; parameters are references; views share storages, so one row per storage. One point: the peak is a moment,
+# with results and gradients alive that nobody saves and inputs that were there before; a ledger beside a timeline names the rest.
+
+# %% [markdown] nbgrader={"grade": true, "grade_id": "explain-02-saved-tensors", "locked": false, "points": 2, "schema_version": 3, "solution": true, "task": false}
+# *Your answer here.*
+
+# %% [markdown]
+# ## Summary
+#
+# 1. Autograd packs what backward needs; `saved_tensors_hooks` sees every packing.
+# 2. The derivative decides what is kept: nothing, the input, the output, or a mask; and it depends on who needs a gradient.
+# 3. Count one row per storage, parameters left out, storages held while you compare them. Then a closed form agrees to the byte.
+# 4. Pack may keep something smaller or somewhere else; then you are responsible for dtype, lifetime and correctness.
+# 5. The allocator's peak is a moment, not the sum of what is kept; the rest has names too.
