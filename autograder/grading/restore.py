@@ -59,17 +59,20 @@ class Restored:
     cells : list of PlacedCell
         In the order in which they run.
     notes : list of Note
-        What was odd about the file, and what was mended.
+        What was mended; `Reading.notes` says what was odd about the file.
     repaired : bool
         Whether anything was mended.
     answered : frozenset of str
         Exercises for which the student wrote something that binds the name.
+    unanswered : frozenset of str
+        Ids of answer cells and free answers that hold what was released, or nothing.
     """
 
     cells: list[PlacedCell]
     notes: list[Note]
     repaired: bool
     answered: frozenset[str]
+    unanswered: frozenset[str]
 
 
 def restore(reading: Reading, chapter: Chapter) -> Restored:
@@ -111,9 +114,14 @@ class _Restoration:
         self._join_split_answers()
         answered = self._settle_answers()
         self._refuse_another_chapter(matches, answered)
+        written = {piece.place for piece in self.pieces if piece.place is not None}
+        unanswered = frozenset(
+            cell.id
+            for place, cell in enumerate(self.chapter.cells)
+            if cell.role in ("answer", "manual") and place not in written and cell.exercise not in answered
+        )
         self._put_back()
-        notes = self.reading.notes + self.mends.notes()
-        return Restored(self._placed(), notes, bool(self.mends), frozenset(answered))
+        return Restored(self._placed(), self.mends.notes(), bool(self.mends), frozenset(answered), unanswered)
 
     # one submitted cell
 
