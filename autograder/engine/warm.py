@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import itertools
 import json
 import os
 import select
@@ -17,6 +18,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,21 +35,51 @@ FILE_BYTES = 64 * 2**20  #: of sibling files in all
 FILES = 200
 
 
+@dataclass(frozen=True)
+class Limits:
+    """What one run may use.
+
+    Attributes
+    ----------
+    memory : int
+        Bytes that the processes of a run may hold together, and that each may map beyond what it starts with.
+    disk : int
+        Bytes of the work folder, the temporary folder and shared memory together.
+    file, descriptors, processes, cpu
+        Bytes of one file, open files of a process, processes and threads, seconds of processor time of a process.
+    """
+
+    memory: int = 4 * 2**30
+    disk: int = 256 * 2**20
+    file: int = 128 * 2**20
+    descriptors: int = 256
+    processes: int = 64
+    cpu: int = 600
+
+    def of_process(self) -> dict[str, int]:
+        return asdict(self)
+
+
 class WarmEngine:
     """Runs jobs in forked children. See `open_engine`."""
 
     name = "warm"
 
-    def __init__(self, sandbox: str = "none", jobs: int = 2) -> None:
-        self.sandbox, self.jobs = sandbox, jobs
+    def __init__(self, isolated: bool = True, jobs: int = 2, limits: Limits | None = None) -> None:
+        self.sandbox, self.jobs, self.limits = "namespaces" if isolated else "none", jobs, limits or Limits()
         self.lane = Lane()
+        self._places = itertools.cycle(range(60_000))
 
     def describe(self) -> str:
         return f"warm engine, {self.jobs} at once; sandbox: {self.sandbox}"
 
     def __enter__(self) -> WarmEngine:
         self.scratch = tempfile.mkdtemp(prefix="autograder-")
-        self.parent = _Parent(self.scratch)
+        try:
+            self.parent = _Parent(self.scratch, isolated=self.sandbox == "namespaces")
+        except BaseException:
+            shutil.rmtree(self.scratch, ignore_errors=True)
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -61,9 +93,12 @@ class WarmEngine:
         return run_job(self, job, self.lane)
 
     def attempt(self, job: Job, skip: frozenset[str], until: float) -> Attempt:
-        work = tempfile.mkdtemp(prefix="work-", dir=self.scratch)
+        order: dict[str, Any] = {"limits": self.limits.of_process(), "place": next(self._places)}
+        work = ""
+        if self.sandbox == "none":
+            work = order["work"] = tempfile.mkdtemp(prefix="work-", dir=self.scratch)
         try:
-            channel, pidfd = self.parent.fork({"work": work})
+            channel, pidfd = self.parent.fork(order)
             with channel, _Descriptor(pidfd):
                 try:
                     return _Pass(job, skip, until, channel, pidfd).run()
@@ -71,7 +106,8 @@ class WarmEngine:
                     _signal(pidfd, signal.SIGKILL)
                     select.select([pidfd], [], [], 10.0)
         finally:
-            shutil.rmtree(work, ignore_errors=True)
+            if work:
+                shutil.rmtree(work, ignore_errors=True)
 
 
 class _Descriptor:
@@ -95,12 +131,14 @@ def _signal(pidfd: int, number: int) -> None:
 class _Parent:
     """The forking parent, as seen from the grader."""
 
-    def __init__(self, scratch: str) -> None:
+    def __init__(self, scratch: str, isolated: bool) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         home = os.path.join(scratch, "home")
-        os.mkdir(home)
+        for folder in (home, os.path.join(scratch, "root")):
+            os.mkdir(folder)
+        mode = "isolate" if isolated else "plain"
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "autograder.engine.inside.zygote", str(theirs.fileno()), home],
+            [sys.executable, "-m", "autograder.engine.inside.zygote", str(theirs.fileno()), scratch, mode],
             pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=_environment(home),
             cwd=home, start_new_session=True,
         )  # fmt: skip
@@ -114,7 +152,10 @@ class _Parent:
         if not answer:
             self.close()
             raise EngineUnavailable("The warm engine's parent process did not start; try `--engine kernel`.")
-        self.hello = json.loads(answer)
+        hello = json.loads(answer)
+        if hello["type"] != "ready":
+            self.close()
+            raise EngineUnavailable(f"This machine refuses the sandbox ({hello['why']}).")
 
     def fork(self, order: dict[str, Any]) -> tuple[socket.socket, int]:
         """A fresh child: its channel and a pidfd."""
@@ -145,9 +186,17 @@ def _environment(home: str) -> dict[str, str]:
         "PYTHONDONTWRITEBYTECODE": "1",
         "PIP_NO_INDEX": "1",
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "MPLCONFIGDIR": _matplotlib_folder(),
+        "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
         **{name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")},
     }
+
+
+def _matplotlib_folder() -> str:
+    """Where matplotlib keeps its list of fonts, so that the parent need not make one at every start."""
+    own = os.environ.get("MPLCONFIGDIR")
+    return own or os.path.join(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "matplotlib")
 
 
 class _Gone(Exception):

@@ -15,7 +15,7 @@ from typing import Any
 
 from autograder.engine.inside import shell as shells
 from autograder.engine.inside.putback import Names, World
-from autograder.engine.inside.streams import Desk, capture_descriptors
+from autograder.engine.inside.streams import Desk
 from autograder.engine.inside.wire import Wire
 from autograder.lab.probe import Probe
 from autograder.lab.seeds import seed_everything
@@ -32,18 +32,20 @@ class Session:
         Built before the fork.
     work : str
         The work folder; the current folder of every cell.
+    captured : dict
+        What `streams.capture_descriptors` returned.
     """
 
-    def __init__(self, wire: Wire, shell: shells.Shell, work: str) -> None:
+    def __init__(self, wire: Wire, shell: shells.Shell, work: str, captured: dict[str, int]) -> None:
         self.wire, self.shell, self.work = wire, shell, work
-        self.desk = Desk(wire.send, capture_descriptors())
+        self.desk = Desk(wire.send, captured)
         shells.attach(shell, self.desk)
         self.run = shells.runner(shell)
         self.names = Names(shell.user_ns)
         self.world = World(work)
 
     def serve(self) -> None:
-        self.wire.send({"type": "ready"})
+        """Follow orders until there are no more."""
         while (order := self.wire.receive()) is not None:
             if order["type"] == "file":
                 self._file(order["name"], order["data"])

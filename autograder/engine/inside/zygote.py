@@ -13,12 +13,16 @@ import os
 import signal
 import socket
 import sys
+import tempfile
+from pathlib import Path
 from typing import Any
 
+from autograder.engine.inside import isolate
 from autograder.engine.inside import shell as shells
 from autograder.engine.inside.memory import settle
 from autograder.engine.inside.putback import World
 from autograder.engine.inside.session import Session
+from autograder.engine.inside.streams import capture_descriptors
 from autograder.engine.inside.wire import Wire
 
 
@@ -45,51 +49,87 @@ class Zygote:
     ----------
     control : socket.socket
         A sequenced-packet socket: a request carries the child's end of its channel, the answer a pidfd.
+    shell : Shell
+        The shell that every child goes on with.
+    isolated : bool
+        Whether children shut themselves in.
     """
 
-    def __init__(self, control: socket.socket, shell: shells.Shell) -> None:
+    def __init__(self, control: socket.socket, shell: shells.Shell, isolated: bool) -> None:
         self.control, self.shell = control, shell
+        self.births = isolate.Births() if isolated else None
 
     def serve(self) -> None:
+        """Fork until the grader hangs up."""
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps
-        self.control.send(json.dumps({"type": "ready", "pid": os.getpid()}).encode())
         while True:
             body, descriptors, _, _ = socket.recv_fds(self.control, 65536, 4)
             if not body:
                 return
             order = json.loads(body)
-            pid = os.fork()
+            pid = self.births.fork() if self.births else os.fork()
             if pid == 0:
-                self.control.close()
-                self._child(order, socket.socket(fileno=descriptors[0]))
+                self._child(order, descriptors[0])
             pidfd = os.pidfd_open(pid)
-            socket.send_fds(self.control, [json.dumps({"pid": pid}).encode()], [pidfd])
-            os.close(pidfd)
-            for descriptor in descriptors:
+            socket.send_fds(self.control, [b"{}"], [pidfd])
+            for descriptor in (pidfd, *descriptors):
                 os.close(descriptor)
 
-    def _child(self, order: dict[str, Any], channel: socket.socket) -> None:
+    def _child(self, order: dict[str, Any], channel: int) -> None:
         try:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             os.setsid()
-            wire = Wire(channel)
-            work = order["work"]
-            os.chdir(work)
-            os.environ["HOME"] = work
-            Session(wire, self.shell, work).serve()
+            wire = Wire(socket.socket(fileno=channel))
+            work = order.get("work") or isolate.WORK
+            captured = capture_descriptors()
+            isolate.close_all_but({channel, *captured.values()})
+            missing: list[str] = []
+            try:
+                if self.births:
+                    missing = isolate.shut_in(order["limits"], order["place"])
+                else:
+                    os.chdir(work)
+                    isolate.apply_limits(order["limits"])
+            except OSError as error:
+                wire.send({"type": "refused", "why": str(error)})
+                return
+            os.environ.update(HOME=work, IPYTHONDIR=work, MPLCONFIGDIR=work + "/.matplotlib", TMPDIR=_temporary(work))
+            tempfile.tempdir = None
+            self.shell.ipython_dir = work
+            wire.send({"type": "ready", "missing": missing})
+            Session(wire, self.shell, work, captured).serve()
         finally:
             os._exit(71)
 
 
+def _temporary(work: str) -> str:
+    return "/tmp" if work == isolate.WORK else work
+
+
 def main() -> None:
+    """Start as `python -m autograder.engine.inside.zygote DESCRIPTOR SCRATCH isolate|plain [HIDDEN ...]`."""
     control = socket.socket(fileno=int(sys.argv[1]))
-    scratch = sys.argv[2]
-    import_everything()
-    shell = shells.build(scratch)
-    shells.rehearse(shell)
-    World(scratch).put_back()
-    settle()
-    Zygote(control, shell).serve()
+    scratch, isolated, hidden = sys.argv[2], sys.argv[3] == "isolate", sys.argv[4:]
+    try:
+        if isolated:
+            isolate.enter()
+        import_everything()
+        shell = shells.build(scratch + "/home")
+        shells.rehearse(shell)
+        World(scratch).put_back()
+        if isolated:
+            package = str(Path(__file__).parents[2])
+            isolate.build_root(scratch + "/root", package, hidden)
+        settle()
+        zygote = Zygote(control, shell, isolated)
+        threads = len(os.listdir("/proc/self/task"))
+        if threads > 1:
+            raise OSError(f"a library started {threads - 1} threads")
+    except OSError as error:
+        control.send(json.dumps({"type": "refused", "why": str(error)}).encode())
+        return
+    control.send(json.dumps({"type": "ready"}).encode())
+    zygote.serve()
 
 
 if __name__ == "__main__":
