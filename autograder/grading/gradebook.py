@@ -22,12 +22,12 @@ from autograder.grading.autograded import Files, Notebook, folder_of, stage_subm
 from autograder.grading.chapter_cells import ChapterIds, chapter_ids, store_chapter
 from autograder.grading.course import Chapter
 from autograder.grading.database import SETTING, SUBMISSION, WAIT, BookError, Database
-from autograder.grading.gradebook_rows import GradeRow, Upsert
+from autograder.grading.gradebook_rows import ByHand, GradeRow, Upsert
 from autograder.grading.harmless import harmless_markdown
 from autograder.grading.late import penalty_rule, seconds_late, utc
 from autograder.grading.results import ClassResult, SubmissionResult
 
-__all__ = ["Book", "BookError", "GradeRow", "Written"]
+__all__ = ["Book", "BookError", "ByHand", "GradeRow", "Written"]
 
 Key = tuple[str, str]  #: (student, chapter)
 
@@ -200,6 +200,11 @@ class Book:
         query = sa.select(SUBMISSION.c.result).order_by(SUBMISSION.c.chapter, SUBMISSION.c.student)
         with self._database.reading() as connection:
             return _decode(connection.scalars(query))
+
+    def by_hand(self) -> dict[Key, ByHand]:
+        """What people gave, and late penalties, of submissions that have any."""
+        with self._database.reading() as connection:
+            return rows.by_hand(connection)
 
     def rows(self) -> list[GradeRow]:
         """Every student's standing in every chapter, by chapter and student: what `grades.csv` says."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import uuid4
@@ -49,6 +49,16 @@ class GradeRow:
     max_score: float
     needs_manual_grade: bool
     status: str
+
+
+@dataclass
+class ByHand:
+    """What people gave to one submission, by grade_id, and what was taken off because it was late."""
+
+    scores: dict[str, float] = field(default_factory=dict)
+    extra_credit: dict[str, float] = field(default_factory=dict)
+    comments: dict[str, str] = field(default_factory=dict)
+    penalty: float = 0.0
 
 
 class Upsert:
@@ -226,6 +236,43 @@ def grade_rows(connection: sa.Connection) -> list[GradeRow]:
                 )
             )
     return rows
+
+
+def by_hand(connection: sa.Connection) -> dict[tuple[str, str], ByHand]:
+    """(student, chapter) to what people gave there and the late penalty; only those that have any."""
+    found: dict[tuple[str, str], ByHand] = {}
+    base = _T["base_cell"]
+    place = (SUBMITTED.c.student_id, ASSIGNMENT.c.name)
+
+    def of(table: sa.Table, *columns: sa.ColumnElement[Any]) -> sa.Select[Any]:
+        return (
+            sa.select(*place, base.c.name, *columns)
+            .join(NOTEBOOK, NOTEBOOK.c.id == table.c.notebook_id)
+            .join(SUBMITTED, SUBMITTED.c.id == NOTEBOOK.c.assignment_id)
+            .join(ASSIGNMENT, ASSIGNMENT.c.id == SUBMITTED.c.assignment_id)
+            .join(base, base.c.id == table.c.cell_id)
+        )
+
+    given = GRADE.c.manual_score.is_not(None) | GRADE.c.extra_credit.is_not(None)
+    scored = of(GRADE, GRADE.c.manual_score, GRADE.c.extra_credit).where(given)
+    for student, chapter, cell, manual, extra in connection.execute(scored):
+        entry = found.setdefault((student, chapter), ByHand())
+        if manual is not None:
+            entry.scores[cell] = manual
+        if extra:
+            entry.extra_credit[cell] = extra
+    commented = of(COMMENT, COMMENT.c.manual_comment).where(COMMENT.c.manual_comment.is_not(None))
+    for student, chapter, cell, text in connection.execute(commented):
+        found.setdefault((student, chapter), ByHand()).comments[cell] = text
+    late = (
+        sa.select(*place, NOTEBOOK.c.late_submission_penalty)
+        .join(SUBMITTED, SUBMITTED.c.id == NOTEBOOK.c.assignment_id)
+        .join(ASSIGNMENT, ASSIGNMENT.c.id == SUBMITTED.c.assignment_id)
+        .where(NOTEBOOK.c.late_submission_penalty > 0)
+    )
+    for student, chapter, penalty in connection.execute(late):
+        found.setdefault((student, chapter), ByHand()).penalty += penalty
+    return found
 
 
 def _max_scores(connection: sa.Connection) -> dict[str, float]:

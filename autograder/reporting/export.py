@@ -1,0 +1,69 @@
+"""grades.csv: one line per chapter and student, with the columns of `nbgrader export` and two more."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+from datetime import datetime
+from io import StringIO
+from pathlib import Path
+
+from autograder.grading.gradebook import GradeRow
+from autograder.reporting.pages import write
+
+COLUMNS = (
+    "assignment",
+    "duedate",
+    "timestamp",
+    "student_id",
+    "last_name",
+    "first_name",
+    "email",
+    "raw_score",
+    "late_submission_penalty",
+    "score",
+    "max_score",
+    "needs_manual_grade",
+    "status",
+)
+
+
+def grades_csv(rows: Iterable[GradeRow]) -> str:
+    """The text of grades.csv. Times are UTC; nothing handed in is zero points, as `nbgrader export` has it.
+
+    A text that a spreadsheet would take for a formula (it begins with =, +, -, @, a tab or a carriage return) gets an
+    apostrophe in front.
+    """
+    text = StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(COLUMNS)
+    for row in rows:
+        table.writerow(
+            [
+                _safe(row.chapter),
+                _time(row.due),
+                _time(row.timestamp),
+                *map(_safe, (row.student, row.last_name, row.first_name, row.email)),
+                *map(_number, (row.raw_score, row.late_submission_penalty, row.score, row.max_score)),
+                "yes" if row.needs_manual_grade else "no",
+                _safe(row.status),
+            ]
+        )
+    return text.getvalue()
+
+
+def write_grades(rows: Iterable[GradeRow], path: Path) -> Path:
+    """Write grades.csv."""
+    return write(path, grades_csv(rows))
+
+
+def _safe(text: str) -> str:
+    return f"'{text}" if text[:1] in {"=", "+", "-", "@", "\t", "\r"} else text
+
+
+def _time(moment: datetime | None) -> str:
+    return "" if moment is None else str(moment)
+
+
+def _number(value: float | None) -> str:
+    return f"{value or 0.0:.10g}"

@@ -1,0 +1,119 @@
+"""Feedback: one page per student and chapter that names each check and says what a failed one means."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from autograder.grading.autograded import folder_of
+from autograder.grading.course import text_of
+from autograder.grading.gradebook import ByHand
+from autograder.grading.results import CheckResult, ExerciseResult, SubmissionResult
+from autograder.reporting.pages import render, write
+
+
+@dataclass
+class _Shown:
+    """An exercise as the page shows it."""
+
+    id: str
+    name: str
+    status: str
+    by_person: bool
+    score: float | None
+    max_score: float
+    comment: str
+    answer: str
+    checks: list[CheckResult] = field(default_factory=list)
+
+
+def feedback_page(
+    result: SubmissionResult, by_hand: ByHand | None = None, answers: Mapping[str, str] | None = None
+) -> str:
+    """The page for one submission.
+
+    Parameters
+    ----------
+    result : SubmissionResult
+    by_hand : ByHand, optional
+        What people gave in the gradebook: scores, extra credit, comments; and the late penalty.
+    answers : mapping, optional
+        grade_id of an answer cell to its source, to be shown under its checks.
+
+    Returns
+    -------
+    str
+        HTML that needs no other file. Of hidden checks it holds the label and the message.
+    """
+    given = by_hand or ByHand()
+    exercises = [_shown(exercise, given, answers or {}) for exercise in result.exercises]
+    scores = [exercise.score for exercise in exercises if exercise.score is not None]
+    graded = result.score is not None or bool(scores)
+    total = max(0.0, sum(scores) - given.penalty) if graded else None
+    return render(
+        "feedback.html",
+        result=result,
+        exercises=exercises,
+        total=total,
+        max_score=sum(e.max_score for e in exercises if e.score is not None) or result.max_score,
+        penalty=given.penalty,
+        open_cells=[exercise for exercise in exercises if exercise.by_person and exercise.score is None],
+    )
+
+
+def write_feedback(
+    results: Iterable[SubmissionResult],
+    folder: Path,
+    by_hand: Mapping[tuple[str, str], ByHand] | None = None,
+    autograded: Path | None = None,
+) -> list[Path]:
+    """Write `<folder>/<student>/<chapter>/<chapter>.html` for all but the missing, and return the paths.
+
+    Parameters
+    ----------
+    by_hand : mapping, optional
+        `Book.by_hand()`.
+    autograded : Path, optional
+        The folder of autograded notebooks; answers come from there.
+    """
+    pages = []
+    for result in results:
+        if result.status == "missing":
+            continue
+        answers = _answers(autograded, result) if autograded is not None else {}
+        page = feedback_page(result, (by_hand or {}).get((result.student, result.chapter)), answers)
+        pages.append(write(folder_of(folder, result.student, result.chapter) / f"{result.chapter}.html", page))
+    return pages
+
+
+def _shown(exercise: ExerciseResult, given: ByHand, answers: Mapping[str, str]) -> _Shown:
+    name = exercise.id.removeprefix("check-")
+    score = given.scores.get(exercise.id, exercise.score)
+    if score is not None:
+        score += given.extra_credit.get(exercise.id, 0.0)
+    return _Shown(
+        exercise.id,
+        name,
+        exercise.status,
+        exercise.score is None or exercise.id in given.scores,
+        score,
+        exercise.max_score,
+        given.comments.get(name, ""),
+        answers.get(name, ""),
+        exercise.checks,
+    )
+
+
+def _answers(autograded: Path, result: SubmissionResult) -> dict[str, str]:
+    """Answers by grade_id, from the autograded notebook; none where it is not there."""
+    path = folder_of(autograded, result.student, result.chapter) / f"{result.chapter}.ipynb"
+    if result.score is None or not path.is_file():
+        return {}
+    answers = {}
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        mark = cell["metadata"].get("nbgrader", {})
+        if mark.get("solution"):
+            answers[mark["grade_id"]] = text_of(cell["source"])
+    return answers

@@ -1,0 +1,67 @@
+"""The class as a table in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.table import Table
+from rich.text import Text
+
+from autograder.grading.results import ExerciseResult, SubmissionResult
+
+_STYLES = {"graded": "", "repaired": "yellow", "unreadable": "bold red", "missing": "dim"}
+
+
+def visible(text: str) -> str:
+    """Text with every character that is not shown as itself written out, line breaks and tabs excepted."""
+    return "".join(c if c.isprintable() or c in "\n\t" else _escaped(c) for c in text)
+
+
+def escape(text: str) -> str:
+    """Text on one line, fit for a terminal: no control character, no change of direction, nothing invisible."""
+    return " ".join(visible(text).split())
+
+
+def class_table(submissions: Iterable[SubmissionResult]) -> Table:
+    """Student, chapter, score, status, and the first failed check of each submission."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name, justify in (("student", "left"), ("chapter", "left"), ("score", "right"), ("status", "left")):
+        table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
+    table.add_column("first failed check", overflow="fold")
+    for submission in submissions:
+        style = _STYLES.get(submission.status, "")
+        table.add_row(
+            Text(escape(submission.student)),
+            Text(escape(submission.chapter)),
+            Text(score_of(submission)),
+            Text(submission.status, style=style),
+            Text(escape(first_trouble(submission))),
+        )
+    return table
+
+
+def score_of(submission: SubmissionResult) -> str:
+    """Score and maximum, as in 7.5 / 10; a dash where there is no score."""
+    score = "\N{EN DASH}" if submission.score is None else f"{submission.score:.4g}"
+    return f"{score} / {submission.max_score:.4g}"
+
+
+def first_trouble(submission: SubmissionResult) -> str:
+    """The first failed check as "exercise: label", or why there is no score; empty where all is well."""
+    if submission.score is None:
+        return next((note.text for note in submission.notes), "")
+    for exercise in submission.exercises:
+        label = first_failed(exercise)
+        if label:
+            return f"{exercise.id.removeprefix('check-')}: {label}"
+    return ""
+
+
+def first_failed(exercise: ExerciseResult) -> str:
+    """The label of the first failed check; empty where there is none."""
+    return next((check.label for check in exercise.checks if not check.passed), "")
+
+
+def _escaped(character: str) -> str:
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
