@@ -1,0 +1,14 @@
+def ledger(fn, *args, params=()):
+    held = [param.untyped_storage() for param in params]
+    rows = []
+
+    def pack(tensor):
+        storage = tensor.untyped_storage()
+        if not any(storage is other for other in held):
+            held.append(storage)
+            rows.append((tuple(tensor.shape), tensor.dtype, storage.nbytes()))
+        return tensor.detach()
+
+    with saved_tensors_hooks(pack, lambda tensor: tensor):
+        fn(*args)
+    return rows

@@ -1,0 +1,18 @@
+# misconception: id() stays unique after its owner died
+# fails: fn drops its graph
+# message: Storages that died were mistaken for one
+def ledger(fn, *args, params=()):
+    owned = list(params)
+    seen = {id(param.untyped_storage()) for param in owned}
+    rows = []
+
+    def pack(tensor):
+        storage = tensor.untyped_storage()
+        if id(storage) not in seen:
+            seen.add(id(storage))
+            rows.append((tuple(tensor.shape), tensor.dtype, storage.nbytes()))
+        return tensor.detach()
+
+    with saved_tensors_hooks(pack, lambda tensor: tensor):
+        fn(*args)
+    return rows
