@@ -1,0 +1,273 @@
+"""Find what students handed in: nbgrader's folders, and what people make of them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+from zoneinfo import ZoneInfo
+
+from autograder.grading.archives import File, FileTrouble, read_file, readable, walk
+from autograder.grading.attempts import Attempt, Sorted, choose, sort_files
+from autograder.grading.course import Chapter
+from autograder.grading.results import Note
+
+MAX_SIBLINGS = 50  #: files that are copied along with a notebook
+MAX_SIBLING_BYTES = 20 << 20  #: all of them together
+
+Files = tuple[tuple[str, Path], ...]
+
+
+@dataclass
+class Handin:
+    """What one student handed in for one chapter.
+
+    Attributes
+    ----------
+    status : {"found", "missing", "unreadable"}
+        "found" says that there are bytes; whether they are a notebook turns out when they are read.
+    data : bytes or None
+        The notebook file.
+    path : str
+        Where it lies, below the folder of submissions; an archive counts as a folder. "" where nothing was found.
+    sha256 : str
+        Of the notebook's bytes; "" where nothing was found.
+    mark : str
+        As sha256, over the files that are copied along as well: what a grade depends on.
+    attempt : int
+        Its number among the student's attempts, from 1, by time.
+    timestamp : datetime or None
+        When it was handed in, in UTC without a zone as nbgrader keeps it; None where no timestamp.txt says so.
+    files : tuple of (str, Path)
+        Files beside the notebook: the name in the work folder (it may hold folders), and where the file lies.
+    """
+
+    student: str
+    chapter: str
+    status: Literal["found", "missing", "unreadable"]
+    data: bytes | None = None
+    path: str = ""
+    sha256: str = ""
+    mark: str = ""
+    attempt: int = 1
+    timestamp: datetime | None = None
+    notes: list[Note] = field(default_factory=list)
+    files: Files = ()
+
+
+def find(submitted: Path, chapters: Mapping[str, Chapter], students: Iterable[str] = ()) -> Iterator[Handin]:
+    """Every student's hand-in for every chapter, by student: one `Handin` each, "missing" where there is none.
+
+    Parameters
+    ----------
+    submitted : Path
+        nbgrader's shape: submitted/STUDENT/CHAPTER/CHAPTER.ipynb. Inside a student's folder renamed notebooks, zip
+        archives and several attempts are found as well. Nothing is written.
+    chapters : mapping
+        The chapters to look for, by name.
+    students : iterable of str
+        Students who are known besides those who have a folder.
+    """
+    folders = student_folders(submitted)
+    for student in sorted({*folders, *students}):
+        if student not in folders:
+            for chapter in chapters:
+                yield _missing(student, chapter, "Nothing was handed in.")
+            continue
+        folder = folders[student]
+        files = _linked(folder) if folder.is_symlink() else list(walk(folder))
+        yield from _of_student(student, files, chapters)
+
+
+def student_folders(submitted: Path) -> dict[str, Path]:
+    """Student to folder; hidden folders and files are no students. OSError where `submitted` cannot be listed.
+
+    A name with bytes that are no text, or with control characters, is changed so that it can be written down.
+    """
+    folders: dict[str, Path] = {}
+    with os.scandir(submitted) as listing:
+        entries = sorted((entry for entry in listing if not entry.name.startswith(".")), key=lambda entry: entry.name)
+    for entry in entries:
+        if entry.is_dir():
+            name = base = readable(entry.name)
+            while name in folders:
+                name = f"{base}-{len(folders)}"
+            folders[name] = Path(entry.path)
+    return folders
+
+
+def strays(submitted: Path) -> list[str]:
+    """Names in `submitted` that are no student's folder: files that `autograder collect` would know what to do with."""
+    with os.scandir(submitted) as listing:
+        return sorted(
+            readable(entry.name) for entry in listing if not entry.name.startswith(".") and not entry.is_dir()
+        )
+
+
+def _of_student(student: str, files: list[File], chapters: Mapping[str, Chapter]) -> Iterator[Handin]:
+    stamps = {file.parts[:-1]: file for file in files if file.name == "timestamp.txt" and file.path is not None}
+    files = [file for file in files if file.name != "timestamp.txt"]
+    times, broken = _read_stamps(stamps)
+    seconds = {folder: time.replace(tzinfo=UTC).timestamp() for folder, time in times.items()}
+    found = sort_files(files, chapters, seconds)
+    for name, chapter in chapters.items():
+        attempts = found.attempts.get(name) or found.strays.get(name)
+        if attempts:
+            yield _found(student, chapter, attempts, found, files, times, broken)
+        else:
+            yield _nothing(student, name, found)
+
+
+def _found(
+    student: str,
+    chapter: Chapter,
+    attempts: list[Attempt],
+    found: Sorted,
+    files: list[File],
+    times: Mapping[tuple[str, ...], datetime],
+    broken: set[tuple[str, ...]],
+) -> Handin:
+    chosen, number, count = choose(attempts, chapter)
+    path = f"{student}/{chosen.file.shown}"
+    data = chosen.read()
+    if data is None:
+        note = Note("unreadable", chosen.trouble or "", needs_person=True)
+        return Handin(student, chapter.name, "unreadable", path=path, attempt=number, notes=[note])
+    notes = []
+    if count > 1:
+        text = f"{count} attempts were found; the newest one with answers was graded: {chosen.file.shown}."
+        notes.append(Note("several-attempts", text))
+    if chosen.file.parts != (chapter.name, f"{chapter.name}.ipynb"):
+        notes.append(Note("found-elsewhere", f"The notebook was found as {chosen.file.shown}."))
+    folder = chosen.file.parts[:-1]
+    stamp = _nearest(folder, times)
+    if stamp is None and _nearest(folder, dict.fromkeys(broken, True)):
+        text = "timestamp.txt could not be read, so no late penalty was charged; enter the time by hand if it matters."
+        notes.append(Note("timestamp-broken", text))
+    siblings, left = _siblings(chosen.file, [file for file in files if file not in found.notebooks])
+    if left:
+        text = f"{left} files beside the notebook were not copied along (too many, too large, or inside an archive)."
+        notes.append(Note("files-left-out", text))
+    digest = hashlib.sha256(data)
+    sha256 = digest.hexdigest()
+    for name, place in siblings:
+        digest.update(f"\0{name}\0".encode())
+        digest.update(_contents(place))
+    return Handin(
+        student=student,
+        chapter=chapter.name,
+        status="found",
+        data=data,
+        path=path,
+        sha256=sha256,
+        mark=digest.hexdigest(),
+        attempt=number,
+        timestamp=stamp,
+        notes=notes,
+        files=tuple(siblings),
+    )
+
+
+def _nothing(student: str, chapter: str, found: Sorted) -> Handin:
+    """A chapter without a notebook: unreadable where something was meant to be one, else missing."""
+    troubled = found.troubles.get(chapter) or ([] if found.attempts else found.troubles.get(None, []))
+    if troubled:
+        file = troubled[0]
+        note = Note("unreadable", _trouble(file, found), needs_person=True)
+        return Handin(student, chapter, "unreadable", path=f"{student}/{file.shown}", notes=[note])
+    there = [file.name for file in found.others if chapter in file.parts[:-1]] or [file.name for file in found.others]
+    if there and not found.attempts:
+        return _missing(student, chapter, f"No notebook was handed in, only {', '.join(sorted(there)[:5])}.")
+    return _missing(student, chapter, "Nothing was handed in.")
+
+
+def _trouble(file: File, found: Sorted) -> str:
+    if file.trouble is not None:
+        return file.trouble
+    if file in found.notebooks:
+        return f"{file.name} holds no chapter that is known here; ask the student which chapter it is."
+    kind = "a web page" if re.search(r"\.html?$", file.name, re.IGNORECASE) else "a Python script"
+    return f"{file.name} is {kind}, not a notebook; ask the student for the .ipynb file."
+
+
+def _missing(student: str, chapter: str, text: str) -> Handin:
+    return Handin(student, chapter, "missing", notes=[Note("missing", text)])
+
+
+def _linked(folder: Path) -> list[File]:
+    text = f"The folder {folder.name} is a link and was not followed; put the files themselves there."
+    return [File((folder.name,), 0.0, None, text, lambda: b"")]
+
+
+def _siblings(notebook: File, files: list[File]) -> tuple[list[tuple[str, Path]], int]:
+    """The files to copy along: those in the notebook's folder and, where that is its own, below it."""
+    folder = notebook.parts[:-1]
+    kept: list[tuple[str, Path]] = []
+    left = size = 0
+    for file in files:
+        if file.parts[: len(folder)] != folder or (not folder and len(file.parts) > 1) or file.trouble is not None:
+            continue
+        name = "/".join(file.parts[len(folder) :])
+        try:
+            bytes_ = file.path.lstat().st_size if file.path is not None else MAX_SIBLING_BYTES
+        except OSError:
+            bytes_ = MAX_SIBLING_BYTES
+        if file.path is None or len(kept) >= MAX_SIBLINGS or size + bytes_ > MAX_SIBLING_BYTES:
+            left += 1
+        else:
+            size += bytes_
+            kept.append((name, file.path))
+    return kept, left
+
+
+def _contents(path: Path) -> bytes:
+    try:
+        return read_file(path, MAX_SIBLING_BYTES)
+    except FileTrouble:
+        return b""
+
+
+def _nearest(folder: tuple[str, ...], values: Mapping[tuple[str, ...], Any]) -> Any:
+    for length in range(len(folder), -1, -1):
+        if folder[:length] in values:
+            return values[folder[:length]]
+    return None
+
+
+def _read_stamps(
+    stamps: Mapping[tuple[str, ...], File],
+) -> tuple[dict[tuple[str, ...], datetime], set[tuple[str, ...]]]:
+    times, broken = {}, set()
+    for folder, file in stamps.items():
+        try:
+            times[folder] = parse_timestamp(file.read()[:200].decode("utf-8-sig"))
+        except (FileTrouble, ValueError, OverflowError):
+            broken.add(folder)
+    return times, broken
+
+
+def parse_timestamp(text: str) -> datetime:
+    """The time that a timestamp.txt says, in UTC without a zone; ValueError where it says none.
+
+    nbgrader writes "2026-02-03 15:58:23.948203 UTC" or a zone's name at the end; ISO 8601 is read as well. A time
+    without a zone is UTC, as nbgrader takes it.
+    """
+    text = text.strip().strip("\0")
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        bare, _, zone = text.rpartition(" ")
+        moment = datetime.fromisoformat(bare)
+        if re.fullmatch(r"[+-]\d{4}", zone):
+            moment = datetime.fromisoformat(f"{bare}{zone}")
+        elif zone not in ("UTC", "GMT", "Z"):
+            try:
+                moment = moment.replace(tzinfo=ZoneInfo(zone))
+            except (OSError, KeyError, ValueError):
+                raise ValueError(f"there is no time zone {zone!r}") from None
+    return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo is not None else moment

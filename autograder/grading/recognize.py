@@ -1,0 +1,72 @@
+"""Which chapter is this? From a name first, from what the notebook holds where the name says nothing."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+
+from autograder.grading.course import Chapter
+from autograder.grading.reading import Reading
+from autograder.grading.restore_match import index_of, normal
+
+_COPY = re.compile(
+    r"\(\d+\)|\bcopy of\b|\bcopie de\b|\bkopie von\b|\bcopia de\b|[-_ ]+(?:copy|kopie|copie|copia)\b(?:[-_ ]*\d+)?",
+    re.IGNORECASE,
+)
+_WORD_AND_NUMBER = (
+    r"(?:^|-)(?:chapter|ch|week|hw|homework|assignment|lab|exercise|ex|notebook|nb|unit|module)-?0*{}(?:-|$)"
+)
+
+
+def without_copy_marks(name: str) -> str:
+    """A file's stem without "Copy of", " - Copy", "(1)" and the like."""
+    return _COPY.sub(" ", unicodedata.normalize("NFKC", name)).strip(" -_")
+
+
+def slug(name: str) -> str:
+    """Letters and digits in lower case, with one hyphen for anything between them."""
+    return re.sub(r"[\W_]+", "-", unicodedata.normalize("NFKC", name).casefold()).strip("-")
+
+
+def chapter_in_name(name: str, chapters: Iterable[str]) -> str | None:
+    """The chapter that a file or folder is named after: by its whole name, its topic, or "week 3" and the like.
+
+    None where the name fits none, or several equally well.
+    """
+    text = slug(without_copy_marks(name))
+    found: dict[str, int] = {}
+    for chapter in chapters:
+        whole = slug(chapter)
+        number, _, topic = whole.partition("-")
+        if text == whole:
+            return chapter
+        if f"-{whole}-" in f"-{text}-" or re.search(
+            rf"(?<!\d){re.escape(whole.replace('-', ''))}", text.replace("-", "")
+        ):
+            found[chapter] = 1000 + len(whole)
+        elif topic and f"-{topic}-" in f"-{text}-":
+            found[chapter] = len(topic)
+        elif number.isdigit() and re.search(_WORD_AND_NUMBER.format(int(number)), text):
+            found[chapter] = 1
+    best = max(found.values(), default=0)
+    winners = [chapter for chapter, weight in found.items() if weight == best]
+    return winners[0] if len(winners) == 1 else None
+
+
+def chapter_in_cells(reading: Reading, chapters: Mapping[str, Chapter]) -> str | None:
+    """The chapter whose exercises the notebook holds, by marks and equal cells; None where it holds none, or a tie."""
+    ids = {cell["metadata"].get("nbgrader", {}).get("grade_id") for cell in reading.cells}
+    ids = {name for name in ids if isinstance(name, str)}
+    texts = {normal(cell["source"]) for cell in reading.cells}
+    weights = {}
+    for name, chapter in chapters.items():
+        index = index_of(chapter)
+        graded = [place for place, cell in enumerate(chapter.cells) if cell.role in ("answer", "check", "manual")]
+        weights[name] = sum(
+            2 * (chapter.cells[place].id in ids) + (bool(index.normal[place]) and index.normal[place] in texts)
+            for place in graded
+        )
+    best = max(weights.values(), default=0)
+    winners = [name for name, weight in weights.items() if weight == best]
+    return winners[0] if best and len(winners) == 1 else None
