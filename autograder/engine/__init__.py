@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from autograder.engine.api import Cell, CellRun, Engine, EngineUnavailable, Job, Run
-from autograder.engine.warm import WarmEngine
 
 __all__ = ["Cell", "CellRun", "Engine", "EngineUnavailable", "Job", "Run", "open_engine"]
 
 
 def open_engine(engine: str = "auto", sandbox: str = "auto", jobs: int = 2) -> Engine:
     """Choose an engine and a sandbox by what was asked for and what this machine offers."""
-    return WarmEngine(jobs=jobs)
+    from autograder.engine.warm import WarmEngine
+
+    return WarmEngine(isolated=sandbox != "off", jobs=jobs)

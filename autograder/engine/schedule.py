@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import queue
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -115,44 +115,29 @@ def run_job(runner: Runner, job: Job, lane: Lane) -> Run:
     return Run(job.key, best, runner.name, runner.sandbox, seconds=job.deadline - left, notes=notes)
 
 
-def run_all(one: Callable[[Job], Run], jobs: Iterable[Job], workers: int) -> Iterator[Run]:
-    """Call `one` for every job, several at once; yields runs as they end and reads `jobs` only as workers get free."""
-    source, gate = iter(jobs), threading.Lock()
-    done: queue.SimpleQueue[Run | BaseException | None] = queue.SimpleQueue()
-    slots = threading.Semaphore(2 * workers)  # runs made but not yet taken: memory stays flat with a slow reader
-    stopping = threading.Event()
+def run_all(one: Callable[[Job], Run], jobs: Iterable[Job], workers: int, stop: Callable[[], None]) -> Iterator[Run]:
+    """Call `one` for every job, several at once, and yield runs as they end.
 
-    def work() -> None:
-        try:
-            while not stopping.is_set():
-                slots.acquire()
-                with gate:
-                    job = None if stopping.is_set() else next(source, None)
-                if job is None:
-                    return
-                done.put(one(job))
-        except BaseException as error:
-            done.put(error)
-        finally:
-            done.put(None)
+    `jobs` is read in the caller's thread, and only a few ahead of what runs, so that memory stays flat.
 
-    threads = [threading.Thread(target=work, name=f"engine-{number}", daemon=True) for number in range(workers)]
-    for thread in threads:
-        thread.start()
-    running = workers
+    Parameters
+    ----------
+    stop : callable
+        Ends what is still running, where the caller takes no more.
+    """
+    source = iter(jobs)
+    pool = ThreadPoolExecutor(workers, thread_name_prefix="engine")
+    pending: set[Future[Run]] = set()
     try:
-        while running:
-            item = done.get()
-            if item is None:
-                running -= 1
-            elif isinstance(item, BaseException):
-                raise item
-            else:
-                slots.release()
-                yield item
+        while True:
+            while len(pending) < 2 * workers and (job := next(source, None)) is not None:
+                pending.add(pool.submit(one, job))
+            if not pending:
+                return
+            done, pending = wait(pending, return_when=FIRST_COMPLETED)
+            for future in done:
+                yield future.result()
     finally:
-        stopping.set()
-        for _ in threads:
-            slots.release()
-        for thread in threads:
-            thread.join()
+        if pending:
+            stop()
+        pool.shutdown(cancel_futures=True)

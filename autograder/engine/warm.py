@@ -22,13 +22,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from autograder.engine import processes
 from autograder.engine.api import Cell, CellRun, EngineUnavailable, Job, Run
 from autograder.engine.inside.wire import Inbox, Wire, WireError
 from autograder.engine.outputs import Collector
 from autograder.engine.schedule import Attempt, Lane, run_all, run_job
 
 GRACE = 2.0  #: seconds between asking a cell to stop and killing its run
-START = 60.0  #: seconds that the parent may take to import everything
+TRIAL = 20.0  #: seconds that the parent may take to try its wall
+START = 60.0  #: seconds that it may take to import everything
 CHILD_START = 10.0  #: seconds that a child may take to be ready
 RUN_BYTES = 128 * 2**20  #: that one run may send in all
 FILE_BYTES = 64 * 2**20  #: of sibling files in all
@@ -56,124 +58,176 @@ class Limits:
     processes: int = 64
     cpu: int = 600
 
-    def of_process(self) -> dict[str, int]:
-        return asdict(self)
-
 
 class WarmEngine:
-    """Runs jobs in forked children. See `open_engine`."""
+    """Runs jobs in forked children. See `open_engine`.
+
+    The parent starts at once and imports in the background; the first run waits for it.
+
+    Raises
+    ------
+    EngineUnavailable
+        Where this machine refuses what the engine needs.
+    """
 
     name = "warm"
 
-    def __init__(self, isolated: bool = True, jobs: int = 2, limits: Limits | None = None) -> None:
+    def __init__(self, isolated: bool = True, jobs: int = 2, limits: Limits | None = None, hide: tuple[str, ...] = ()) -> None:
         self.sandbox, self.jobs, self.limits = "namespaces" if isolated else "none", jobs, limits or Limits()
-        self.lane = Lane()
-        self._places = itertools.cycle(range(60_000))
+        self.isolated, self.hide = isolated, hide
+        self.lane, self.stopping = Lane(), threading.Event()
+        self._places, self._lock = itertools.cycle(range(60_000)), threading.Lock()
+        self._parent = Parent(isolated, hide)
 
     def describe(self) -> str:
-        return f"warm engine, {self.jobs} at once; sandbox: {self.sandbox}"
+        """One line: which engine, and what protects this machine."""
+        wall = "namespaces, memory watched" if self.isolated else "none, submitted code can do whatever you can do"
+        lacking = "".join(f", without {what}" for what in self._parent.missing)
+        return f"Warm engine, {self.jobs} at once. Sandbox: {wall}{lacking}."
 
     def __enter__(self) -> WarmEngine:
-        self.scratch = tempfile.mkdtemp(prefix="autograder-")
-        try:
-            self.parent = _Parent(self.scratch, isolated=self.sandbox == "namespaces")
-        except BaseException:
-            shutil.rmtree(self.scratch, ignore_errors=True)
-            raise
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.parent.close()
-        shutil.rmtree(self.scratch, ignore_errors=True)
+        self.stopping.set()
+        self._parent.close()
 
     def run(self, jobs: Iterable[Job]) -> Iterator[Run]:
-        return run_all(self._one, jobs, self.jobs)
-
-    def _one(self, job: Job) -> Run:
-        return run_job(self, job, self.lane)
+        self.stopping.clear()
+        return run_all(lambda job: run_job(self, job, self.lane), jobs, self.jobs, self.stopping.set)
 
     def attempt(self, job: Job, skip: frozenset[str], until: float) -> Attempt:
-        order: dict[str, Any] = {"limits": self.limits.of_process(), "place": next(self._places)}
-        work = ""
-        if self.sandbox == "none":
-            work = order["work"] = tempfile.mkdtemp(prefix="work-", dir=self.scratch)
+        order: dict[str, Any] = {"limits": asdict(self.limits), "place": next(self._places)}
+        work = "" if self.isolated else tempfile.mkdtemp(prefix="work-", dir=self._parent.scratch)
         try:
-            channel, pidfd = self.parent.fork(order)
-            with channel, _Descriptor(pidfd):
+            channel, pidfd = self._fork({**order, "work": work})
+            with channel:
                 try:
-                    return _Pass(job, skip, until, channel, pidfd).run()
+                    watch = Watch(pidfd, self.limits.memory, self._parent.memory)
+                    return _Pass(job, skip, until, channel, pidfd, watch, self.stopping).run()
                 finally:
-                    _signal(pidfd, signal.SIGKILL)
-                    select.select([pidfd], [], [], 10.0)
+                    self._end(pidfd)
         finally:
             if work:
                 shutil.rmtree(work, ignore_errors=True)
 
+    def _fork(self, order: dict[str, Any]) -> tuple[socket.socket, int]:
+        try:
+            return self._parent.fork(order)
+        except EngineUnavailable:
+            with self._lock:
+                if self.stopping.is_set():
+                    raise
+                if self._parent.process.poll() is not None:  # ended by somebody: once more
+                    self._parent.close()
+                    self._parent = Parent(self.isolated, self.hide)
+            return self._parent.fork(order)
 
-class _Descriptor:
-    """Closes a descriptor."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-    def __enter__(self) -> int:
-        return self.number
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self.number)
+    def _end(self, pidfd: int) -> None:
+        """End the child. With its pid namespace the kernel ends every process in it."""
+        try:
+            if not self.isolated and (pid := processes.of_pidfd(pidfd)):
+                processes.kill_tree(pid)
+            send_signal(pidfd, signal.SIGKILL)
+            select.select([pidfd], [], [], 10.0)
+        finally:
+            os.close(pidfd)
 
 
-def _signal(pidfd: int, number: int) -> None:
+class Watch:
+    """Looks now and then how much memory a run holds in all its processes."""
+
+    PAUSE = 0.1  #: seconds between two looks
+
+    def __init__(self, pidfd: int, most: int, base: int) -> None:
+        self.pidfd, self.most, self.base = pidfd, most, base
+        self.last = time.monotonic()
+
+    def held(self) -> int:
+        """Bytes held beyond what the first process was born with."""
+        pid = processes.of_pidfd(self.pidfd)
+        if pid is None:
+            return 0
+        return sum(map(processes.memory, (pid, *processes.descendants(pid)))) - self.base
+
+    def too_much(self) -> bool:
+        """Whether the run holds more than it may; looks at most every PAUSE."""
+        now = time.monotonic()
+        if now - self.last < self.PAUSE:
+            return False
+        self.last = now
+        return self.held() > self.most
+
+
+def send_signal(pidfd: int, number: int) -> None:
     with contextlib.suppress(ProcessLookupError):
         signal.pidfd_send_signal(pidfd, number)
 
 
-class _Parent:
-    """The forking parent, as seen from the grader."""
+class Parent:
+    """The forking parent, as seen from the grader. Making one returns when its wall is tried; it goes on importing.
 
-    def __init__(self, scratch: str, isolated: bool) -> None:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        home = os.path.join(scratch, "home")
-        for folder in (home, os.path.join(scratch, "root")):
-            os.mkdir(folder)
-        mode = "isolate" if isolated else "plain"
+    Attributes
+    ----------
+    missing : list of str
+        Parts of the wall that this machine does not offer.
+    memory : int
+        Bytes of anonymous memory that a child is born with; known once the parent is ready.
+    """
+
+    def __init__(self, isolated: bool, hide: tuple[str, ...] = ()) -> None:
+        self.scratch = tempfile.mkdtemp(prefix="autograder-")
+        for folder in ("home", "root", "trial"):
+            os.mkdir(os.path.join(self.scratch, folder))
+        home = os.path.join(self.scratch, "home")
+        self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "autograder.engine.inside.zygote", str(theirs.fileno()), scratch, mode],
+            [sys.executable, "-m", "autograder.engine.inside.zygote", str(theirs.fileno()), self.scratch,
+             "isolate" if isolated else "plain", *hide],
             pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=_environment(home),
             cwd=home, start_new_session=True,
         )  # fmt: skip
         theirs.close()
-        self.control, self.lock = ours, threading.Lock()
-        self.control.settimeout(START)
+        self.lock, self.ready, self.memory = threading.Lock(), False, 0
+        self.missing: list[str] = self._hear(TRIAL)["missing"]
+
+    def _hear(self, seconds: float) -> dict[str, Any]:
+        self.control.settimeout(seconds)
         try:
-            answer = self.control.recv(65536)
+            answer = json.loads(self.control.recv(65536) or b"{}")
         except TimeoutError:
-            answer = b""
-        if not answer:
+            answer = {"why": f"no answer in {seconds:g} s"}
+        if answer.get("type") != "fine":
             self.close()
-            raise EngineUnavailable("The warm engine's parent process did not start; try `--engine kernel`.")
-        hello = json.loads(answer)
-        if hello["type"] != "ready":
-            self.close()
-            raise EngineUnavailable(f"This machine refuses the sandbox ({hello['why']}).")
+            raise EngineUnavailable(f"The warm engine cannot start here: {answer.get('why', 'its parent process ended')}.")
+        return answer
 
     def fork(self, order: dict[str, Any]) -> tuple[socket.socket, int]:
         """A fresh child: its channel and a pidfd."""
         ours, theirs = socket.socketpair()
-        with self.lock, theirs:
-            socket.send_fds(self.control, [json.dumps(order).encode()], [theirs.fileno()])
-            body, descriptors, _, _ = socket.recv_fds(self.control, 65536, 1)
-        if not body:
-            raise EngineUnavailable("The warm engine's parent process has ended.")
-        return ours, descriptors[0]
+        try:
+            with self.lock, theirs:
+                if not self.ready:
+                    self.memory = self._hear(START)["memory"]
+                    self.ready = True
+                socket.send_fds(self.control, [json.dumps(order).encode()], [theirs.fileno()])
+                body, descriptors, _, _ = socket.recv_fds(self.control, 65536, 1)
+            if body:
+                return ours, descriptors[0]
+        except OSError:
+            pass
+        ours.close()
+        raise EngineUnavailable("The warm engine's parent process has ended.")
 
     def close(self) -> None:
+        """End the parent, and with it every child."""
         self.control.close()
         try:
             self.process.wait(5.0)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+        shutil.rmtree(self.scratch, ignore_errors=True)
 
 
 def _environment(home: str) -> dict[str, str]:
@@ -207,9 +261,10 @@ class _Pass:
     """One attempt at a job in one child."""
 
     def __init__(
-        self, job: Job, skip: frozenset[str], until: float, channel: socket.socket, pidfd: int
-    ) -> None:
-        self.job, self.skip, self.until, self.pidfd = job, skip, until, pidfd
+        self, job: Job, skip: frozenset[str], until: float, channel: socket.socket, pidfd: int, watch: Watch,
+        stopping: threading.Event,
+    ) -> None:  # fmt: skip
+        self.job, self.skip, self.until, self.pidfd, self.watch, self.stopping = job, skip, until, pidfd, watch, stopping
         self.channel = channel
         self.channel.settimeout(5.0)  # a run that stops reading is broken
         self.wire, self.inbox, self.collector = Wire(channel), Inbox(), Collector()
@@ -266,7 +321,7 @@ class _Pass:
                 run.status, self.result.slow = "timed-out", True
                 if interrupted or now >= self.until:
                     raise _Gone
-                _signal(self.pidfd, signal.SIGINT)
+                send_signal(self.pidfd, signal.SIGINT)
                 interrupted, limit = True, now + GRACE
             message = self._message(min(limit, self.until))
             if message is None:
@@ -321,6 +376,11 @@ class _Pass:
             message = self.inbox.next()
             if message is not None:
                 return message
+            if self.stopping.is_set():
+                raise _Gone
+            if self.watch.too_much():
+                self.result.notes.append(f"The run was ended: it held more than {self.watch.most >> 20:,} MiB of memory.")
+                raise _Gone
             wait = max(0.0, min(until - time.monotonic(), 0.1))
             ready, _, _ = select.select([self.channel, self.pidfd], [], [], wait)
             if self.channel in ready:

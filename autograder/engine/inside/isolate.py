@@ -185,6 +185,39 @@ def _own_etc() -> dict[str, str]:
 # ------------------------------------------------------------------------------------------------ each child
 
 
+def trial(scratch: str, package: str, hide: Iterable[str] = ()) -> list[str]:
+    """Build the whole wall once, in a process that ends at once; returns what could not be had.
+
+    Raises
+    ------
+    OSError
+        Where it cannot be built.
+    """
+    reader, writer = os.pipe()
+    middle = os.fork()
+    if middle == 0:
+        try:
+            sc.unshare(sc.CLONE_NEWNS)
+            build_root(scratch, package, hide)
+            child = Births().fork()
+            if child == 0:
+                small = {"memory": 1 << 30, "cpu": 10, "file": 1 << 20, "disk": 1 << 20, "descriptors": 64, "processes": 8}
+                os.write(writer, ("+" + "\n".join(shut_in(small, 65_000))).encode())
+            else:
+                os.waitpid(child, 0)
+        except OSError as error:
+            os.write(writer, f"-{error.strerror or error}".encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with open(reader) as answer:
+        text = answer.read()
+    os.waitpid(middle, 0)
+    if not text.startswith("+"):
+        raise OSError(text[1:] or "the wall could not be tried")
+    return [line for line in text[1:].splitlines() if line]
+
+
 class Births:
     """Lets every child of this process be pid 1 of its own namespace, without a process in between.
 

@@ -33,3 +33,9 @@ def settle() -> int:
                 done += _HUGE
             start += _HUGE
     return done
+
+
+def anonymous() -> int:
+    """Bytes of anonymous memory of this process."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("RssAnon:")[2].split()[0]) * 1024

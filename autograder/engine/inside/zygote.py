@@ -19,7 +19,7 @@ from typing import Any
 
 from autograder.engine.inside import isolate
 from autograder.engine.inside import shell as shells
-from autograder.engine.inside.memory import settle
+from autograder.engine.inside.memory import anonymous, settle
 from autograder.engine.inside.putback import World
 from autograder.engine.inside.session import Session
 from autograder.engine.inside.streams import capture_descriptors
@@ -110,26 +110,35 @@ def main() -> None:
     """Start as `python -m autograder.engine.inside.zygote DESCRIPTOR SCRATCH isolate|plain [HIDDEN ...]`."""
     control = socket.socket(fileno=int(sys.argv[1]))
     scratch, isolated, hidden = sys.argv[2], sys.argv[3] == "isolate", sys.argv[4:]
+    package = str(Path(__file__).parents[2])
+    sys.argv[:] = [""]
     try:
+        missing: list[str] = []
         if isolated:
             isolate.enter()
+            missing = isolate.trial(scratch + "/trial", package, hidden)
+        _answer(control, type="fine", missing=missing)
         import_everything()
         shell = shells.build(scratch + "/home")
         shells.rehearse(shell)
         World(scratch).put_back()
         if isolated:
-            package = str(Path(__file__).parents[2])
             isolate.build_root(scratch + "/root", package, hidden)
+        sys.path[:] = ["", *(path for path in sys.path if not path.startswith(scratch))]
         settle()
         zygote = Zygote(control, shell, isolated)
         threads = len(os.listdir("/proc/self/task"))
         if threads > 1:
             raise OSError(f"a library started {threads - 1} threads")
     except OSError as error:
-        control.send(json.dumps({"type": "refused", "why": str(error)}).encode())
+        _answer(control, type="refused", why=str(error))
         return
-    control.send(json.dumps({"type": "ready"}).encode())
+    _answer(control, type="fine", memory=anonymous())
     zygote.serve()
+
+
+def _answer(control: socket.socket, **message: Any) -> None:
+    control.send(json.dumps(message).encode())
 
 
 if __name__ == "__main__":
