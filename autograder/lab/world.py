@@ -169,14 +169,14 @@ def tensor(value: Any) -> Tensor:
     return value if isinstance(value, Tensor) else Tensor(value)
 
 
-def chain(leaf: Tensor, length: int) -> Tensor:
+def chain(leaf: Tensor, length: int, kind: type[Node] = Node) -> Tensor:
     """A tensor with `length` nodes between it and `leaf`, each handing its gradient on as it is.
 
-    For trying an engine on a deep graph: only the nodes are made, no array is computed.
+    For trying an engine on a deep graph: only the nodes are made, of the given kind, and no array is computed.
     """
     node = leaf.node
     for _ in range(length):
-        node = Node("AddBackward", (node,), (_as_it_is,))
+        node = kind("AddBackward", (node,), (_as_it_is,))
     end = Tensor(leaf.data)
     end.requires_grad, end.node = True, node
     return end

@@ -1,0 +1,1062 @@
+# %% [markdown]
+# # 06 - Write the backward engine
+# [![Open In Colab](https://colab.research.google.com/assets/colab-badge.svg)](https://colab.research.google.com/github/YOUR-NAME/YOUR-REPOSITORY/blob/main/notebooks/06-backward-engine/06-backward-engine.ipynb)
+
+# %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
+try:
+    import autograder.lab
+except ImportError:  # on Colab: only this project, nothing that is already there is touched
+    import subprocess, sys
+    subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps",
+                    "git+https://github.com/YOUR-NAME/YOUR-REPOSITORY"], check=True)
+import torch
+from autograder.lab import Check
+from autograder.lab.against_torch import (
+    edge_counts, leaves_of, random_program, steps, torch_edge_counts, torch_gradients, torch_steps,
+)
+from autograder.lab.arrays import copy, ones_like, reshape, sizes, sum_over
+from autograder.lab.world import Node, Tensor, chain, record_runs
+
+# %% [markdown]
+# **You will be able to** write the loop that `loss.backward()` runs, say why it visits nodes in the order it does, and
+# recognize the four ways in which such a loop goes wrong without an error message.
+#
+# This is the hard chapter. Allow **two hours**; it goes in steps, and each step runs by itself. Chapter 01 is enough to follow it.
+#
+# You need this when a gradient is silently wrong: a custom backward that writes into its incoming gradient, a hook that
+# runs once where you expected twice, a graph shared by two losses. In all of them the question is what the engine does next.
+#
+# Skip the chapter if you can answer these.
+#
+# <details><summary>1. A value feeds two operations. When may its node run in the backward pass?</summary>
+# When both have delivered. The engine counts, before it starts, how many edges lead to each node from the nodes
+# it will run; a node is ready when that count is down to zero.
+# </details>
+#
+# <details><summary>2. Why must the engine not add into a gradient buffer in place?</summary>
+# The rule of an addition hands the same buffer to both operands. Adding into one would change the other.
+# </details>
+#
+# <details><summary>3. Two nodes are ready. Which one does torch run first?</summary>
+# The one that was created last in the forward pass: it has the higher sequence number. Accumulators come before everything.
+# </details>
+
+# %% [markdown]
+# ## 1. A world without an engine
+#
+# The lab gives you a small world. Its `Tensor` wraps an array and computes like torch; each operation that needs a gradient leaves a
+# `Node` behind, with a rule for its own derivative. Nothing in it runs backward. That part is yours.
+#
+# | `Node` | |
+# |---|---|
+# | `name` | `"AddBackward"`, `"MulBackward"`, ..., `"AccumulateGrad"` |
+# | `next` | one node per tensor operand, `None` where no gradient is needed |
+# | `sequence` | rises with creation; 2⁶⁴ − 1 for an AccumulateGrad |
+# | `saved` | what the rule needs, `None` once released |
+# | `rule(grad)` | one gradient per entry of `next`, each of its operand's shape; changes nothing |
+# | `leaf` | the `Tensor` whose `grad` an AccumulateGrad stands for; `None` for operations. An AccumulateGrad has no rule: **you** write `leaf.grad` |
+#
+# | `Tensor` | |
+# |---|---|
+# | `data` | the array: here a torch tensor that autograd knows nothing about |
+# | `shape`, `requires_grad` | as in torch |
+# | `grad` | `None` until an engine writes it |
+# | `node` | the node that hands on this tensor's gradient. A leaf keeps one AccumulateGrad for life |
+#
+# Read the two classes. They are short, and everything you need is there.
+
+# %% tags=["demo"]
+import inspect
+
+print(inspect.getsource(Node))
+print(inspect.getsource(Tensor.__mul__))
+print(inspect.getsource(Tensor.sum))
+
+# %% tags=["demo"]
+x = Tensor(torch.tensor([1.0, 2.0, 3.0]), requires_grad=True)
+w = Tensor(torch.tensor([0.5, -1.0, 2.0]), requires_grad=True)
+y = (x * w).sum()
+
+node = y.node
+while node is not None:
+    print(node, "-> next", node.next, "| saved", node.saved)
+    node = node.next[0] if node.next else None
+
+# %% [markdown]
+# **Predict.** `y.node` is the SumBackward. What does its rule return for the gradient 1, and what does MulBackward's rule make of that?
+
+# %% tags=["demo"]
+(to_product,) = y.node.rule(torch.tensor(1.0))
+print("SumBackward hands on", to_product, "strides", to_product.stride())
+to_x, to_w = y.node.next[0].rule(to_product)
+print("MulBackward hands on", to_x, "to x and", to_w, "to w")
+
+# %% [markdown]
+# That is a whole backward pass by hand. The sum repeats its gradient over every element, as a **view** with stride 0: three
+# elements, one number in memory. The product multiplies with the other operand. Two things are left to an engine: in which order to
+# call the rules, and what to do where several gradients meet.
+#
+# The same world runs over plain Python numbers, and over a tiny array that needs no torch. An answer written with `+`, `*` and the
+# five functions below works in all three.
+#
+# | function | |
+# |---|---|
+# | `sizes(a)` | the shape as a tuple; `()` for a number |
+# | `sum_over(a, dim, keepdim=False)` | sum over a tuple of dimensions; as in torch, `dim=()` means **all** of them |
+# | `reshape(a, shape)` | the same elements in another shape |
+# | `ones_like(a)` | ones |
+# | `copy(a)` | equal values in memory of their own |
+
+# %% tags=["demo"]
+number = Tensor(3.0, requires_grad=True)
+square = number * number
+print("plain numbers:", square.data, square.node, "rule(1.0) =", square.node.rule(1.0))
+
+# %% [markdown]
+# ## 2. Undo broadcasting
+#
+# `x + b` with x of shape [4, 3] and b of shape [3] reads each element of b four times. So each element of b receives four gradients,
+# and b's own gradient is their sum: it must come out with b's shape.
+#
+# **Predict.** A gradient of shape [4, 2, 3] arrives at an operand of shape [2, 1]. Which dimensions are summed?
+
+# %% tags=["demo"]
+import matplotlib.pyplot as plt
+
+
+def draw_broadcast(operand, result):
+    """Both shapes aligned at the right; the dimensions to sum are filled."""
+    fig, ax = plt.subplots(figsize=(5.2, 1.5))
+    fig.patch.set_facecolor("white")
+    padded = ("",) * (len(result) - len(operand)) + operand
+    for row, (title, dims) in enumerate((("gradient", result), ("operand", padded))):
+        ax.text(-0.75, -row, title, ha="right", va="center", fontsize=10, color="black")
+        for d, n in enumerate(dims):
+            summed = padded[d] in ("", 1) and result[d] != 1
+            ax.add_patch(plt.Rectangle((d - 0.45, -row - 0.38), 0.9, 0.76, ec="black", fc="#f4a259" if summed else "white",
+                                       ls=":" if n == "" else "-"))
+            ax.text(d, -row, "new" if n == "" else n, ha="center", va="center", fontsize=11, color="black")
+    ax.set(xlim=(-2.2, len(result)), ylim=(-1.6, 0.6))
+    ax.set_axis_off()
+    ax.set_title("orange dimensions are summed", fontsize=9, loc="left", color="black")
+    plt.show()
+
+
+draw_broadcast((2, 1), (4, 2, 3))
+
+# %% [markdown]
+# Dimension 0 is new, dimension 2 had size one in the operand. Sum both, then bring the result to [2, 1].
+#
+# ### Exercise `unbroadcast`
+# Difficulty: ●●○○○ - 15 minutes - 3 points
+#
+# The world's rules already do this for you. Write it yourself once: every custom backward with a bias needs it.
+
+# %% nbgrader={"grade": false, "grade_id": "unbroadcast", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def unbroadcast(grad, shape: tuple[int, ...]):
+    """Reduce a gradient to the shape of the operand that was broadcast.
+
+    Parameters
+    ----------
+    grad : array
+        The gradient of the result; `shape` broadcasts to its shape. It is never changed.
+    shape : tuple of int
+        The operand's shape, for example (), (3,), (2, 1).
+
+    Returns
+    -------
+    array
+        Of shape `shape`: `grad` summed over the dimensions that were new or had size one. May be `grad` itself
+        when the shapes agree.
+    """
+    ### BEGIN SOLUTION
+    new = len(sizes(grad)) - len(shape)
+    stretched = tuple(new + d for d, n in enumerate(shape) if n == 1)
+    dims = tuple(range(new)) + stretched
+    if not dims:  # an empty dim would sum everything
+        return grad
+    return reshape(sum_over(grad, dims, keepdim=True), shape)
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-unbroadcast", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check = Check("unbroadcast", points=3)
+check("shapes that agree", lambda: unbroadcast(torch.ones(2, 3), (2, 3)), torch.ones(2, 3),
+      wrong={6.0: "sum with dim=() sums everything. When there is nothing to sum, return grad."})
+check("a new leading dimension", lambda: unbroadcast(torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), (3,)),
+      torch.tensor([5.0, 7.0, 9.0]),
+      wrong=[([[5.0, 7.0, 9.0]], "The sum is right, but a leading dimension of size one is still there: the result must have exactly `shape`."),
+             ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], "Nothing was summed: the leading dimension is new, so it goes.")])
+check("a dimension of size one", lambda: unbroadcast(torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), (2, 1)),
+      torch.tensor([[6.0], [15.0]]),
+      wrong=[([6.0, 15.0], "The sum is right, but the dimension of size one is gone: the result must have exactly `shape`."),
+             (lambda v: v == [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], "Nothing was summed. A dimension of size one was stretched too: it is summed, and stays with size one."),
+             (lambda v: v in ([[5.0], [7.0], [9.0]], [5.0, 7.0, 9.0], [[5.0, 7.0, 9.0]]), "That is the sum over the other axis. Align the shapes at the right and sum where the operand has size one.")])
+### BEGIN HIDDEN TESTS
+g = torch.randn(4, 2, 3, 5, dtype=torch.float64)
+square = torch.randn(3, 3, dtype=torch.float64)
+ones = torch.randn(2, 1, 3, dtype=torch.float64)
+targets = [(4, 2, 3, 5)[lead:lead + 4] for lead in range(5)]
+targets = [tuple(1 if mask >> d & 1 else n for d, n in enumerate(t)) for t in targets for mask in range(2 ** len(t))]
+check("leading and size-one dimensions at once", lambda: unbroadcast(g, (2, 1, 5)), g.sum_to_size(2, 1, 5),
+      wrong=[(lambda v: type(v) is list and len(v) == 1, "A leading dimension of size one is left over.")],
+      hint="Here one dimension is new and another had size one: both are summed, and the result has exactly `shape`.")
+check("every combination of the two", lambda: [unbroadcast(g, t) for t in targets], [g.sum_to_size(t) for t in targets],
+      hint="Some combination of new and size-one dimensions fails. Count the new ones, shift the others by that many.")
+check("a square gradient, one axis at a time", lambda: [unbroadcast(square, (3, 1)), unbroadcast(square, (1, 3)), unbroadcast(square, (3,))],
+      [square.sum(1, keepdim=True), square.sum(0, keepdim=True), square.sum(0)],
+      hint="Axes are swapped. Shapes are aligned at the right: (3,) against (3, 3) means the last axis.")
+check("a gradient that has ones itself", lambda: [unbroadcast(ones, (1, 3)), unbroadcast(ones, (2, 1, 1)), unbroadcast(ones, (3,)), unbroadcast(ones, ())],
+      [ones.sum(0), ones.sum(2, keepdim=True), ones.sum((0, 1)), ones.sum()],
+      hint="A size of one in the gradient is no sign of broadcasting. Go by the operand's shape.")
+check("the gradient is left as it was", lambda: (unbroadcast(g, (3, 1)), unbroadcast(g, (4, 2, 3, 5)), g)[2], g.clone(),
+      hint="You changed grad in place. It belongs to the caller, and others may hold it.")
+### END HIDDEN TESTS
+check.report()
+
+# %% [markdown]
+# <details><summary>Stuck?</summary>
+#
+# `len(sizes(grad)) - len(shape)` dimensions are new. They are the first ones. The others are compared pairwise, from there on.
+# </details>
+#
+# <details><summary>Still stuck?</summary>
+#
+# Collect the dimensions to sum in one tuple: `range(new)`, and `new + d` for each d with `shape[d] == 1`. If it is empty return
+# `grad`. Else sum with `keepdim=True` and reshape to `shape`.
+# </details>
+#
+# <details><summary>Help: "RuntimeError: shape '[...]' is invalid for input of size ..."</summary>
+#
+# You reshaped before summing, or summed too few dimensions: the number of elements must be that of `shape` by then.
+# </details>
+#
+# <details><summary>Help: "IndexError: Dimension out of range"</summary>
+#
+# You summed one dimension after another without `keepdim`, and the later numbers no longer fit. Sum once, over a tuple.
+# </details>
+
+# %% [markdown]
+# ## 3. When may a node run?
+#
+# Here is the first idea most people have: start at the root, call the rule, go on with each operand.
+#
+# **Predict.** `h = a * b`, then `(h.exp() + h * a).sum()`. Which leaves get a wrong gradient from this engine, and how often does h's node run?
+
+# %% tags=["demo"]
+def visit_at_first_sight(root):
+    """Wrong on purpose: runs each node once, as soon as it is met."""
+    ran, grads = [], {root.node: ones_like(root.data)}
+
+    def visit(node):
+        if node in ran:
+            return
+        ran.append(node)
+        if node.leaf is not None:
+            node.leaf.grad = grads[node]
+            return
+        for following, grad in zip(node.next, node.rule(grads[node])):
+            if following is not None:
+                grads[following] = grads[following] + grad if following in grads else grad
+                visit(following)
+
+    visit(root.node)
+    return ran
+
+
+def diamond(a, b):
+    h = a * b
+    return (h.exp() + h * a).sum()
+
+
+data = [torch.tensor([0.5, 1.0]), torch.tensor([1.0, -1.0])]
+a, b = leaves_of(*data)
+root = diamond(a, b)
+too_early = visit_at_first_sight(root)
+print("this engine:", a.grad, b.grad)
+print("torch:      ", *torch_gradients(diamond, *data))
+
+# %% [markdown]
+# No error, and both gradients are wrong. Watch the run. The number beside a node says for how many deliveries it still waits.
+
+# %% tags=["demo"]
+from autograder.lab import draw_ready_queue
+
+draw_ready_queue(root.node, too_early, {"a": a, "b": b})
+
+# %% [markdown]
+# The red nodes ran while something was still on its way to them. What arrived later found them done and was lost.
+#
+# Run them again for each arrival, then? That is correct, since derivatives are linear, and hopeless: each node runs once per *path* from the root.
+# `x = x + x`, repeated, doubles the number of paths each time.
+
+# %% tags=["demo"]
+def runs_per_path(root):
+    """Correct and hopeless: each arrival goes all the way down at once. Returns how many rules were called."""
+    if root.leaf is not None:
+        return 0
+    return 1 + sum(runs_per_path(following) for following in root.next if following is not None)
+
+
+depths = list(range(1, 15))
+calls = []
+for depth in depths:
+    v = Tensor(1.0, requires_grad=True)
+    for _ in range(depth):
+        v = v + v
+    calls.append(runs_per_path(v.node))
+print(f"{depths[-1]} doublings: {calls[-1]:,} calls, {depths[-1]} nodes")
+
+fig, ax = plt.subplots(figsize=(5.5, 3))
+fig.patch.set_facecolor("white")
+ax.semilogy(depths, calls, "o-", color="#b3541e", label="one run per path")
+ax.semilogy(depths, depths, "s-", color="#2b6cb0", label="one run per node")
+ax.set(xlabel="doublings x = x + x", ylabel="rules called")
+ax.legend(frameon=False)
+plt.show()
+
+# %% [markdown]
+# So: each node **once**, and only when all its consumers have delivered. For that the engine must know how many deliveries to expect.
+# It counts edges before it starts. Only edges from nodes that the root reaches count: a consumer that belongs to another loss will never deliver,
+# and waiting for it would mean waiting forever.
+#
+# ### Exercise `dependencies`
+# Difficulty: ●●○○○ - 15 minutes - 3 points
+
+# %% nbgrader={"grade": false, "grade_id": "dependencies", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def dependencies(root: Node) -> dict[Node, int]:
+    """Count the edges that lead to each node from nodes that `root` reaches.
+
+    Parameters
+    ----------
+    root : Node
+        The node where the backward pass starts; it reaches itself.
+
+    Returns
+    -------
+    dict of Node to int
+        One entry per reachable node, accumulators included. 0 for the root. Two edges from one node count twice.
+        Time linear in nodes and edges; no recursion, so that a chain of 20,000 nodes is fine.
+    """
+    ### BEGIN SOLUTION
+    counts = {root: 0}
+    waiting = [root]
+    while waiting:
+        for following in waiting.pop().next:
+            if following is not None:
+                if following not in counts:
+                    counts[following] = 0
+                    waiting.append(following)
+                counts[following] += 1
+    return counts
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-dependencies", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+def two_factors():
+    p, q = leaves_of(torch.ones(2), torch.ones(2))
+    return edge_counts(dependencies((p * q).node), [p, q])
+
+def one_factor_twice():
+    p = Tensor(torch.ones(2), requires_grad=True)
+    return edge_counts(dependencies((p * p).node), [p])
+
+def small_diamond():
+    p, q = leaves_of(torch.ones(2), torch.ones(2))
+    h = p * q
+    return edge_counts(dependencies((h.exp() + h * p).sum().node), [p, q])
+
+check = Check("dependencies", points=3)
+check("a product of two leaves", two_factors, {"0 Mul": 0, "leaf 0": 1, "leaf 1": 1},
+      wrong=[({"leaf 0": 1, "leaf 1": 1}, "The root is missing. It is reachable, with 0 edges."),
+             ({"0 Mul": 0}, "The accumulators are missing. They are nodes too, and the engine must know when they are ready."),
+             (AttributeError, "None is no node: skip the entries of `next` that are None.")])
+check("the same leaf twice", one_factor_twice, {"0 Mul": 0, "leaf 0": 2},
+      wrong=[({"0 Mul": 0, "leaf 0": 1}, "x * x has two edges to one accumulator. Count edges, not nodes.")])
+check("a value used twice", small_diamond, {"4 Sum": 0, "3 Add": 1, "2 Mul": 1, "1 Exp": 1, "0 Mul": 2, "leaf 0": 2, "leaf 1": 1},
+      wrong=[(lambda v: v.get("leaf 1") == 2, "You went through h's edges once per arrival, so what lies below was counted twice. Follow each node's edges once."),
+             (lambda v: v.get("0 Mul") == 1, "h is used twice: two edges lead to its node.")])
+### BEGIN HIDDEN TESTS
+programs = [random_program(9) for _ in range(4)]
+inputs = [p.data() for p in programs]
+leafs = [leaves_of(*d) for d in inputs]
+ends = [p(*l).node for p, l in zip(programs, leafs)]
+
+def shared_with_another_loss():
+    p, q = leaves_of(torch.ones(2), torch.ones(2))
+    h = p * q
+    _others = [h.exp(), h + q, h.sum()]
+    return edge_counts(dependencies((h * q).node), [p, q])
+
+def from_the_middle():
+    p, q = leaves_of(torch.ones(2), torch.ones(2))
+    h = p * q
+    end = (h + h).sum()
+    return edge_counts(dependencies(h.node), [p, q])
+
+def without_gradient():
+    p = Tensor(torch.ones(2), requires_grad=True)
+    return edge_counts(dependencies((p * Tensor(torch.ones(2)) - 1.0).node), [p])
+
+class Counted(Node):
+    """A node that notes when it is compared with another one."""
+
+    compared = 0
+    __hash__ = object.__hash__
+
+    def __eq__(self, other):
+        Counted.compared += 1
+        return self is other
+
+def comparisons():
+    Counted.compared = 0
+    dependencies(chain(Tensor(torch.ones(()), requires_grad=True), 400, Counted).node)
+    return Counted.compared
+
+def doublings():
+    v = Tensor(torch.ones(()), requires_grad=True)
+    for _ in range(60):
+        v = v + v
+    return sorted(dependencies(v.node).values())
+
+def deep():
+    counts = dependencies(chain(Tensor(torch.ones(()), requires_grad=True), 20_000).node)
+    return [len(counts), min(counts.values()), max(counts.values()), sum(counts.values())]
+
+check("random graphs", lambda: [edge_counts(dependencies(end), l) for end, l in zip(ends, leafs)],
+      [torch_edge_counts(p, *d) for p, d in zip(programs, inputs)],
+      hint="On a graph of nine operations some count differs from torch's. Each node's edges are followed once, each edge counted once.", weight=2)
+check("consumers that the root does not reach", shared_with_another_loss, {"1 Mul": 0, "0 Mul": 1, "leaf 0": 1, "leaf 1": 2},
+      hint="Other results use the same values, but the root does not reach them: they will never deliver, so only edges from nodes that the root reaches count.")
+check("a root with consumers of its own", from_the_middle, {"0 Mul": 0, "leaf 0": 1, "leaf 1": 1},
+      hint="The root counts 0 whatever uses it: only edges from nodes that the root reaches count.")
+check("operands without gradient", without_gradient, {"1 Sub": 0, "0 Mul": 1, "leaf 0": 1},
+      wrong=[(AttributeError, "None is no node: skip the entries of `next` that are None.")],
+      hint="An operand that needs no gradient has None in `next`. That is no edge.")
+check.that("nodes are looked up, not searched for", comparisons, lambda n: n < 5_000,
+           hint="Linear time is asked, but nodes were compared one by one with many others: is a node looked up in a list? Use a dict or a set.")
+check("a chain of 20,000 nodes", deep, [20_001, 0, 1, 20_000],
+      wrong=[(RecursionError, "Recursion ends near depth 1,000. Keep a list of nodes still to visit.")],
+      hint="A long chain must be counted like a short one, in linear time.")
+check("sixty doublings", doublings, [0] + [2] * 60, limit=2.0,
+      hint="60 nodes, but 2^60 paths: follow each node's edges once.")
+### END HIDDEN TESTS
+check.report()
+
+# %% [markdown]
+# <details><summary>Stuck?</summary>
+#
+# Two questions per edge. Has this node been met before? If not, remember to visit it. Either way its count goes up by one.
+# </details>
+#
+# <details><summary>Still stuck?</summary>
+#
+# `counts = {root: 0}`, `waiting = [root]`. While something waits: pop it, and for each entry of its `next` that is not None put it
+# into both if it is new, then add one.
+# </details>
+#
+# <details><summary>Help: "RecursionError: maximum recursion depth exceeded"</summary>
+#
+# Python stops at about 1,000 nested calls; a training step easily records more nodes in a row. Replace the recursion by a list that you append to and pop from.
+# </details>
+
+# %% [markdown]
+# ## 4. Where gradients meet
+#
+# A node that has several consumers collects one gradient from each. The engine keeps a buffer per node that has not run yet, and adds.
+#
+# **Predict.** An addition hands the *same* array to both operands. This engine adds in place to save an allocation. Which of the numbers it prints is wrong?
+
+# %% tags=["demo"]
+p, q = leaves_of(torch.tensor([1.0]), torch.tensor([10.0]))
+m, n = p * 2.0, q * 3.0
+first = m.exp()
+total = (m + n) + first
+
+seed = torch.tensor([1.0])
+to_sum, to_first = total.node.rule(seed)
+print("is it one array?", to_sum is seed and to_first is seed)
+to_m, to_n = (m + n).node.rule(to_sum)
+(again,) = first.node.rule(to_first)
+to_m += again  # the shortcut
+print("m's gradient:", to_m, " n's gradient:", to_n, " the seed:", seed)
+
+# %% [markdown]
+# m's gradient is right. But n's must be 1, and it is not: it is the same memory, and the seed that belongs to the caller changed with it.
+# No check inside torch would notice, since the graph and all shapes are fine. So buffers are replaced (`old + new`), never edited. torch's engine
+# edits a buffer only when it can prove that nobody else holds it.
+#
+# The same holds at the end of the line. `x.grad` is the reader's: if it were the rule's array, then writing to it would write to another leaf's gradient,
+# or, for a sum, to all of its elements at once: remember the stride 0 above. A leaf's gradient gets memory of its own.
+#
+# Two more rules, and the engine is complete:
+#
+# - **Buffers live for one call.** What an inner node received belongs to this backward pass. Kept over, it is added again in the next one. Only leaves accumulate over calls.
+# - **Released means released.** A node that ran gives up `saved`, unless the caller said `retain_graph=True`. Reaching it again is an error, and a good engine says so
+#   *before* it has touched any leaf: a half-added gradient cannot be taken back.
+#
+# ### Exercise `backward`
+# Difficulty: ●●●●● - 45 minutes - 8 points
+
+# %% nbgrader={"grade": false, "grade_id": "backward", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def backward(root: Tensor, grad=None, retain_graph: bool = False) -> None:
+    """Run the graph below `root` backward and add to the `grad` of each leaf it reaches.
+
+    Parameters
+    ----------
+    root : Tensor
+        Where to start.
+    grad : array, optional
+        Gradient of `root`, of its shape; one if not given, for a root of one element. It is not changed.
+    retain_graph : bool
+        Whether the nodes keep `saved`. If not, each operation node that ran gets `saved = None`; accumulators never do.
+
+    Raises
+    ------
+    RuntimeError
+        When `root` has no node; when it has more than one element and no `grad` is given; when a released node is reached,
+        and then before anything is changed.
+
+    Notes
+    -----
+    Each node runs once, after all of its consumers that `root` reaches. No array that came from a rule or from the caller
+    is changed in place. Each leaf's `grad` has memory of its own. No recursion.
+    """
+    ### BEGIN SOLUTION
+    if root.node is None:
+        raise RuntimeError("This tensor has no node: nothing it was computed from requires a gradient.")
+    if grad is None:
+        elements = 1
+        for n in sizes(root.data):
+            elements *= n
+        if elements != 1:
+            raise RuntimeError("Only a root of one element has an obvious gradient. Pass grad.")
+        grad = ones_like(root.data)
+
+    missing = {root.node: 0}
+    waiting = [root.node]
+    while waiting:
+        node = waiting.pop()
+        if node.saved is None:
+            raise RuntimeError(f"{node.name} was released by an earlier backward. Pass retain_graph=True there.")
+        for following in node.next:
+            if following is not None:
+                if following not in missing:
+                    missing[following] = 0
+                    waiting.append(following)
+                missing[following] += 1
+
+    buffers = {root.node: grad}
+    ready = [root.node]
+    while ready:
+        node = ready.pop()
+        grad = buffers.pop(node)
+        if node.leaf is not None:
+            node.leaf.grad = copy(grad) if node.leaf.grad is None else node.leaf.grad + grad
+            continue
+        handed_on = node.rule(grad)
+        if not retain_graph:
+            node.saved = None
+        for following, grad in zip(node.next, handed_on):
+            if following is not None:
+                buffers[following] = buffers[following] + grad if following in buffers else grad
+                missing[following] -= 1
+                if missing[following] == 0:
+                    ready.append(following)
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-backward", "locked": true, "points": 8, "schema_version": 3, "solution": false, "task": false}
+def gradients(expression, *data, grad=None):
+    made = leaves_of(*data)
+    backward(expression(*made), grad)
+    return [leaf.grad for leaf in made]
+
+def nodes_below(root):
+    found = [root]
+    for node in found:
+        found += [n for n in node.next if n is not None and n not in found]
+    return found
+
+def one_product(x, w):
+    return (x * w).sum()
+
+def waits(a, b):
+    h = a * b
+    return (h.exp() + h * a).sum()
+
+row = torch.tensor([1.0, 2.0, 3.0])
+other = torch.tensor([0.5, -1.0, 2.0])
+check = Check("backward", points=8)
+check("one product", lambda: gradients(one_product, row, other), [torch.tensor([0.5, -1.0, 2.0]), torch.tensor([1.0, 2.0, 3.0])],
+      wrong=[(lambda v: v == [[1.0, 2.0, 3.0], [0.5, -1.0, 2.0]], "The two gradients are swapped: a rule returns them in the order of `next`."),
+             (TypeError, "An AccumulateGrad has no rule: when node.leaf is not None, add to node.leaf.grad.")])
+check("a value used twice", lambda: gradients(lambda x: x * x + x, torch.tensor(3.0)), [torch.tensor(7.0)],
+      wrong=[(lambda v: v[0] in (1.0, 3.0, 6.0, 4.0), "x is used three times and gets a gradient each time. They add up; a later one must not replace an earlier one.")])
+check("a value is not handed on before it is complete", lambda: gradients(waits, torch.tensor([0.5, 1.0]), torch.tensor([1.0, -1.0])),
+      torch_gradients(waits, torch.tensor([0.5, 1.0]), torch.tensor([1.0, -1.0])),
+      hint="h has two consumers. Its node may run when both have delivered, and once only.")
+check.raises("many elements and no gradient", lambda: backward(leaves_of(torch.ones(3))[0] * 2.0), RuntimeError,
+             hint="A root of several elements has no obvious gradient: raise RuntimeError unless one is given.")
+### BEGIN HIDDEN TESTS
+programs = [random_program(10) for _ in range(8)]
+inputs = [p.data() for p in programs]
+u, v, s = (torch.randn(n, dtype=torch.float64) for n in ((2, 3), (3, 4), (2, 4)))
+
+def every_run():
+    result = []
+    for program, data in zip(programs[:4], inputs):
+        made = leaves_of(*data)
+        end = program(*made)
+        with record_runs() as runs:
+            backward(end, retain_graph=True)
+        result.append(sorted(steps(runs, made)))
+    return result
+
+def runs_before_consumers():
+    """Names of nodes whose rule was called before that of a reachable consumer."""
+    late = []
+    for program, data in zip(programs, inputs):
+        end = program(*leaves_of(*data))
+        with record_runs() as runs:
+            backward(end, retain_graph=True)
+        place = {node: i for i, node in reversed(list(enumerate(runs)))}
+        late += [n.name for c in nodes_below(end.node) for n in c.next if n in place and place[n] < place.get(c, len(runs))]
+    return late
+
+def two_losses():
+    x, w = leaves_of(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 5.0]))
+    h = x * w
+    one, two = h.sum(), (h * x).sum()
+    backward(one, retain_graph=True)
+    backward(two)
+    return [x.grad, w.grad]
+
+def twice_the_same():
+    x = Tensor(torch.tensor(3.0), requires_grad=True)
+    inner = x * 2.0
+    end = inner * 5.0
+    backward(end, retain_graph=True)
+    backward(end)
+    return [x.grad, inner.grad, end.grad]
+
+def scribbled():
+    a, b = leaves_of(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
+    given = torch.tensor([1.0, 1.0])
+    backward(a + b, given)
+    a.grad[0] = 100.0
+    return [a.grad, b.grad, given]
+
+def scribbled_sum():
+    a = Tensor(torch.zeros(3), requires_grad=True)
+    backward(a.sum())
+    a.grad[0] = 100.0
+    return a.grad
+
+def scribbled_root():
+    a = Tensor(torch.tensor([1.0, 2.0]), requires_grad=True)
+    given = torch.tensor([5.0, 6.0])
+    backward(a, given)
+    a.grad[0] = 100.0
+    return [a.grad, given]
+
+def scribbled_twice():
+    a = Tensor(torch.tensor([1.0, 2.0]), requires_grad=True)
+    given = torch.tensor([1.0, 1.0])
+    backward(a + 0.0, given)
+    backward(a + 0.0, given)
+    return [a.grad, given]
+
+def two_parents():
+    result = []
+    for expression in (lambda both, others: both + others, lambda both, others: others + both):
+        p, q = leaves_of(torch.tensor([0.5]), torch.tensor([0.25]))
+        m, n = p * 2.0, q * 3.0
+        others = m.exp() + n.exp()
+        backward(expression(m + n, others))
+        result += [p.grad, q.grad]
+    return result
+
+def after_a_run(retain):
+    a, b = leaves_of(torch.ones(2), torch.ones(2))
+    end = ((a * b).exp() + a).sum()
+    backward(end, retain_graph=retain)
+    return sorted((n.name, n.saved is None) for n in nodes_below(end.node))
+
+def reached_again():
+    a, b = leaves_of(torch.ones(2), torch.ones(2))
+    h = a * b
+    backward(h.sum())
+    backward((h + a).sum())
+
+def after_the_error():
+    a, b, c = leaves_of(torch.ones(2), torch.ones(2), torch.ones(2))
+    h = a * b
+    backward(h.sum())
+    fresh = c * c
+    end = (fresh + h).sum()
+    try:
+        backward(end)
+    except RuntimeError:
+        pass
+    return [a.grad, b.grad, c.grad, [n.saved is None for n in (end.node, fresh.node, h.node)]]
+
+def only_what_is_reached():
+    a, b = leaves_of(torch.ones(2), torch.ones(2))
+    h = a * 3.0
+    away = h * b
+    backward(h.sum())
+    return [a.grad, b.grad, away.node.saved is None]
+
+class Counted(Node):
+    """A node that notes when it is compared with another one."""
+
+    compared = 0
+    __hash__ = object.__hash__
+
+    def __eq__(self, other):
+        Counted.compared += 1
+        return self is other
+
+def comparisons():
+    Counted.compared = 0
+    backward(chain(Tensor(torch.tensor(1.0), requires_grad=True), 400, Counted))
+    return Counted.compared
+
+def doublings():
+    x = Tensor(torch.ones((), dtype=torch.float64), requires_grad=True)
+    y = x
+    for _ in range(60):
+        y = y + y
+    backward(y)
+    return x.grad
+
+def deep():
+    x = Tensor(torch.tensor(1.0), requires_grad=True)
+    backward(chain(x, 20_000))
+    return x.grad
+
+check("random graphs", lambda: [gradients(p, *d) for p, d in zip(programs, inputs)], [torch_gradients(p, *d) for p, d in zip(programs, inputs)],
+      hint="On a random graph of ten operations the gradients differ from torch's.", weight=3)
+check("each rule is called once", every_run,
+      [sorted(w for w in torch_edge_counts(p, *d) if "leaf" not in w) for p, d in zip(programs[:4], inputs)],
+      hint="A rule is called once per backward: collect a node's gradients first, then run it.", weight=2)
+check("no rule before its consumers", runs_before_consumers, [],
+      hint="A node ran before one of its consumers had delivered.")
+check("operands keep their places", lambda: gradients(lambda a, b: a @ b, u, v, grad=s), [s @ v.T, u.T @ s],
+      hint="The first gradient of a rule belongs to next[0], the second to next[1]. And a given gradient is used as it is.")
+check("two losses share a graph", two_losses, [torch.tensor([9.0, 25.0]), torch.tensor([2.0, 6.0])],
+      wrong=[(lambda v: v == [[6.0, 20.0], [1.0, 4.0]], "The second call replaced what the first had left in leaf.grad. Leaves accumulate over calls."),
+             (lambda v: None in v, "A leaf got nothing: the engine waited for consumers that this root does not reach.")],
+      hint="Leaves accumulate over calls, and each call counts its own edges.")
+check("inner gradients end with the call", twice_the_same, [torch.tensor(20.0), None, None],
+      wrong=[(lambda v: v[0] == 30.0 or v[0] == 40.0, "Inner gradients of the first call were added again in the second. Buffers live for one call."),
+             (lambda v: v[0] == 20.0, "Inner tensors have a grad now. Only leaves get one.")],
+      hint="The second call must add to the leaf exactly what the first did.")
+check("a leaf's gradient is its own memory", scribbled, [torch.tensor([100.0, 1.0]), torch.tensor([1.0, 1.0]), torch.tensor([1.0, 1.0])],
+      hint="After writing to a.grad another array changed with it. An addition hands on its own gradient, so copy it when a leaf gets its first.")
+check("a sum's gradient is no view", scribbled_sum, torch.tensor([100.0, 1.0, 1.0]),
+      wrong=[([100.0, 100.0, 100.0], "All elements of this gradient are one number in memory: a sum hands on a view with stride 0. Copy it."),
+             (RuntimeError, "This gradient cannot be written to: a sum hands on a view with stride 0. Copy it.")],
+      hint="The leaf's gradient must have memory of its own.")
+check("a leaf as root", scribbled_root, [torch.tensor([100.0, 6.0]), torch.tensor([5.0, 6.0])],
+      hint="A leaf's node is its AccumulateGrad: it gets a copy of the given gradient, and nothing else happens.")
+check("the given gradient is left as it was", scribbled_twice, [torch.tensor([2.0, 2.0]), torch.tensor([1.0, 1.0])],
+      hint="leaf.grad was the caller's array, and the second call added to it in place. Copy first.")
+check("one buffer, two parents", two_parents, [torch.tensor([2.0 + 2.0 * 2.718281828459045]), torch.tensor([3.0 + 3.0 * 2.117000016612675])] * 2,
+      wrong=[(lambda v: any(part[0] > whole for part, whole in zip(v, (7.5, 9.4, 7.5, 9.4))), "An addition hands the same array to both operands. You added to it in place for one, and the other changed. Use old + new.")],
+      hint="m + n hands one array to m and to n; both get a second gradient from elsewhere.")
+check("released after a run", lambda: after_a_run(False),
+      [("AccumulateGrad", False), ("AccumulateGrad", False), ("AddBackward", True), ("ExpBackward", True), ("MulBackward", True), ("SumBackward", True)],
+      wrong=[(lambda v: v[0][1], "Accumulators are never released: the next graph uses them again."),
+             (lambda v: not any(done for _, done in v), "Nothing was released: set node.saved = None once its rule was called."),],
+      hint="Every operation node that ran has saved = None, also one that had saved nothing.")
+check("kept with retain_graph", lambda: after_a_run(True),
+      [("AccumulateGrad", False), ("AccumulateGrad", False), ("AddBackward", False), ("ExpBackward", False), ("MulBackward", False), ("SumBackward", False)],
+      hint="With retain_graph=True every node keeps `saved`.")
+check.raises("a released node reached again", reached_again, RuntimeError,
+             hint="h was released by the first backward; reaching it again must raise RuntimeError.")
+check("an error changes nothing", after_the_error, [torch.ones(2), torch.ones(2), None, [False, False, True]],
+      hint="c already had a gradient, or fresh nodes were released, when the released node was found. Look at every reachable node before the first rule runs.")
+check("what the root does not reach stays", only_what_is_reached, [torch.tensor([3.0, 3.0]), None, False],
+      hint="Only leaves that the root reaches get a gradient, and only nodes that ran are released.")
+check.raises("a root without a node", lambda: backward(Tensor(torch.tensor(1.0)) * 2.0), RuntimeError,
+             hint="Nothing to run: raise RuntimeError when root.node is None.")
+check.that("nodes are looked up, not searched for", comparisons, lambda n: n < 5_000,
+           hint="Linear time is asked, but nodes were compared one by one with many others: is a node looked up in a list? Use a dict or a set.")
+check("20,000 nodes in a row", deep, torch.tensor(1.0),
+      wrong=[(RecursionError, "Recursion ends near depth 1,000. Keep the ready nodes in a list.")],
+      hint="A long chain must run like a short one, in linear time.")
+check("sixty doublings", doublings, torch.tensor(2.0**60, dtype=torch.float64), limit=3.0,
+      hint="60 nodes, but 2^60 paths: each node runs once.")
+### END HIDDEN TESTS
+check.report()
+
+# %% [markdown]
+# <details><summary>Stuck?</summary>
+#
+# Four parts: refuse bad roots; count edges below the root (that is also the moment to look for released nodes); a dict of buffers and a list of ready nodes;
+# the loop. In the loop a node is either an accumulator, which adds to its leaf, or an operation, which calls its rule and delivers.
+# </details>
+#
+# <details><summary>Still stuck?</summary>
+#
+# Delivering means, for each entry of `next` that is not None: put the gradient into the buffer, or replace the buffer by `buffer + gradient`;
+# take one off the node's count; when the count is 0 the node is ready.
+# </details>
+#
+# <details><summary>Help: "TypeError: 'NoneType' object is not callable"</summary>
+#
+# You called the rule of an AccumulateGrad. It has none: `node.leaf.grad` is where its gradient goes.
+# </details>
+#
+# <details><summary>Help: "RuntimeError: unsupported operation: more than one element of the written-to tensor refers to a single memory location"</summary>
+#
+# You added in place (`+=`) to a view with stride 0, which a sum handed on. Write `old + new`.
+# </details>
+#
+# <details><summary>Help: "RuntimeError: ... was released: its rule has nothing left to work with"</summary>
+#
+# A node ran twice in one call: it was put on the ready list at each arrival, and not only at the last. Or an earlier call released it.
+# </details>
+#
+# The same exercise on the command line, with a plain file that holds your three functions:
+#
+# ```
+# autograder check 06-backward-engine my_engine.py
+# ```
+
+# %% [markdown]
+# With an engine of your own, compare it with torch on graphs that nobody has chosen.
+
+# %% tags=["demo"]
+import random
+
+draws = random.Random(0)
+try:
+    agree = 0
+    for _ in range(100):
+        program = random_program(draws.randint(1, 14), draws)
+        values = program.data()
+        mine = leaves_of(*values)
+        backward(program(*mine))
+        theirs = torch_gradients(program, *values)
+        agree += all(m.grad is t or torch.allclose(m.grad, t) for m, t in zip(mine, theirs))
+    print(f"{agree} of 100 random graphs agree with torch")
+except NotImplementedError:
+    print("Write backward first, then run this cell.")
+
+# %% [markdown]
+# ## 5. Which of the ready nodes goes first
+#
+# Any order that waits for all consumers gives the same gradients, up to rounding. But hooks, prints, memory and the order of collective
+# operations depend on it, so torch's is worth knowing: of the ready nodes the one with the **highest sequence number** runs next.
+# The last operation of the forward pass is the first of the backward pass. An AccumulateGrad has the highest number there is: a gradient that is complete goes to its leaf at once.
+#
+# **Predict.** For `(p * q).exp() + (r * p)`: which of the two products runs first, and when does r get its gradient?
+
+# %% tags=["demo"]
+def two_branches(p, q, r):
+    return ((p * q).exp() + r * p).sum()
+
+
+print(torch_steps(two_branches, *(torch.ones(2) for _ in range(3))))
+
+# %% [markdown]
+# The cell above asked torch itself, with a hook on each node. `2 Mul` is the third operation by creation, `leaf 2` is r. The later product runs first, and r's gradient is written
+# before the earlier branch has even started. p has to wait for both.
+#
+# ### Exercise `order`
+# Difficulty: ●●●○○ - 20 minutes - 4 points
+
+# %% nbgrader={"grade": false, "grade_id": "order", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def order(root: Node) -> list[Node]:
+    """The sequence in which torch's engine would run the nodes below `root`.
+
+    Parameters
+    ----------
+    root : Node
+        Where the backward pass starts.
+
+    Returns
+    -------
+    list of Node
+        Each reachable node once, accumulators included. A node is ready when all of its reachable consumers have run. Of the ready
+        nodes the one with the highest `sequence` runs next; of two accumulators that become ready at once, the first operand's.
+    """
+    ### BEGIN SOLUTION
+    import heapq
+    from itertools import count
+
+    missing = {root: 0}
+    waiting = [root]
+    while waiting:
+        for following in waiting.pop().next:
+            if following is not None:
+                if following not in missing:
+                    missing[following] = 0
+                    waiting.append(following)
+                missing[following] += 1
+
+    arrivals = count()  # breaks ties between accumulators; nodes themselves cannot be compared
+    ready = [(-root.sequence, next(arrivals), root)]
+    ran = []
+    while ready:
+        *_, node = heapq.heappop(ready)
+        ran.append(node)
+        for following in node.next:
+            if following is not None:
+                missing[following] -= 1
+                if missing[following] == 0:
+                    heapq.heappush(ready, (-following.sequence, next(arrivals), following))
+    return ran
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-order", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+def in_words(expression, *data):
+    made = leaves_of(*data)
+    return steps(order(expression(*made).node), made)
+
+def branches(p, q, r):
+    return ((p * q).exp() + r * p).sum()
+
+def product(p, q):
+    return p * q
+
+check = Check("order", points=4)
+check("two branches", lambda: in_words(branches, torch.ones(2), torch.ones(2), torch.ones(2)),
+      ["4 Sum", "3 Add", "2 Mul", "leaf 2", "1 Exp", "0 Mul", "leaf 0", "leaf 1"],
+      wrong=[(lambda v: v[2] == "1 Exp", "Exp is older than the other product. Of the ready nodes the one with the highest sequence goes first, not the one that came first."),
+             (lambda v: v[3] != "leaf 2" and v[2] == "2 Mul", "leaf 2 was ready after the product, and an accumulator has the highest sequence there is: it goes next."),
+             (lambda v: v[0] != "4 Sum", "The root runs first: nothing else is ready.")])
+check("two accumulators at once", lambda: in_words(product, torch.ones(2), torch.ones(2)), ["0 Mul", "leaf 0", "leaf 1"],
+      wrong=[(["0 Mul", "leaf 1", "leaf 0"], "Both accumulators have the same sequence and become ready together: the first operand's goes first."),
+             (TypeError, "Two accumulators have the same sequence, so the heap went on to compare nodes. Put a counter between the two.")])
+### BEGIN HIDDEN TESTS
+programs = [random_program(12) for _ in range(6)]
+inputs = [p.data() for p in programs]
+
+def waits_for_both(a, b):
+    h = a * b
+    late = h * a
+    return late + h.exp()
+
+def older_last(a, b, c):
+    one = a * b
+    two = one + c
+    three = one * 2.0
+    return three - two
+
+def shared_with_another_loss():
+    a, b = leaves_of(torch.ones(2), torch.ones(2))
+    h = a * b
+    _other = h.exp() + b
+    return steps(order((h + a).node), [a, b])
+
+check("torch's own order on random graphs", lambda: [in_words(p, *d) for p, d in zip(programs, inputs)],
+      [torch_steps(p, *d) for p, d in zip(programs, inputs)],
+      hint="On a random graph of twelve operations the order differs from torch's.", weight=2)
+check("a node waits for all its consumers", lambda: in_words(waits_for_both, torch.ones(2), torch.ones(2)),
+      ["3 Add", "2 Exp", "1 Mul", "0 Mul", "leaf 0", "leaf 1"],
+      wrong=[(lambda v: len(set(v)) < len(v), "A node stands in the list twice: it runs once, when its last consumer has run."),
+             (lambda v: "0 Mul" in v and v.index("0 Mul") < v.index("1 Mul"), "0 Mul ran before its consumer 1 Mul.")],
+      hint="A node is ready when its last consumer has run.")
+check("the older node last", lambda: in_words(older_last, torch.ones(2), torch.ones(2), torch.ones(2)),
+      torch_steps(older_last, torch.ones(2), torch.ones(2), torch.ones(2)),
+      hint="Sequence decides, not the place among the operands and not the time of becoming ready.")
+check("consumers that the root does not reach", shared_with_another_loss, ["1 Add", "0 Mul", "leaf 0", "leaf 1"],
+      hint="Another result uses h, but this root does not reach it. It is neither in the list nor waited for.")
+### END HIDDEN TESTS
+check.report()
+
+# %% [markdown]
+# <details><summary>Stuck?</summary>
+#
+# The loop of `backward` without arrays: counts, ready nodes, a list of what ran. Only the choice among the ready ones is new.
+# </details>
+#
+# <details><summary>Still stuck?</summary>
+#
+# `heapq` gives the smallest first: push `(-node.sequence, arrival, node)` with a counter for `arrival`. Or take `max(ready, key=...)`,
+# which returns the first of equals.
+# </details>
+#
+# <details><summary>Help: "TypeError: '&lt;' not supported between instances of 'Node' and 'Node'"</summary>
+#
+# Two entries of the heap tie in all that stands before the node. Put a counter before it.
+# </details>
+
+# %% [markdown]
+# Now the queue, from a real run of your `order` on the diamond of section 3. Compare it with the red frames above.
+
+# %% tags=["demo"]
+try:
+    a, b = leaves_of(*data)
+    root = diamond(a, b)
+    frames = draw_ready_queue(root.node, order(root.node), {"a": a, "b": b})
+except NotImplementedError:
+    frames = print("Write order first, then run this cell.")
+frames
+
+# %% [markdown]
+# Read frame 3: two nodes were ready, the younger Mul runs, Exp stays in the queue. h, the lower Mul, waits for one more delivery after that,
+# and runs in frame 5 with its gradient complete.
+
+# %% [markdown]
+# ## 6. What torch does besides
+#
+# The loop in torch's C++ engine is the one you wrote: counts first, a priority queue by sequence, a buffer per node. What it adds:
+#
+# - **a queue and a thread per device.** A backward on CPU runs in the thread that called `backward()`. Nodes whose forward ran on a GPU go to a thread of that GPU.
+# - **buffers that may be edited** when the engine holds the only reference.
+# - **hooks** before and after each node, which is how the cell in section 5 could listen.
+# - **release per node**: what is released are the saved tensors. A node that saved nothing runs again without complaint, as chapter 01 showed; the world here is stricter.
+#
+# Some of that can be seen from Python.
+
+# %% tags=["demo"]
+import threading
+
+
+def thread_of_backward(device):
+    """Whether a node's hook runs in the thread that called backward."""
+    seen = []
+    t = torch.ones(3, device=device, requires_grad=True)
+    loss = (t * 2).sum()
+    loss.grad_fn.next_functions[0][0].register_prehook(lambda grads: seen.append(threading.get_ident()))
+    loss.backward()
+    return seen[0] == threading.get_ident()
+
+
+print("CPU: the node ran in the calling thread:", thread_of_backward("cpu"))
+
+# %% [markdown]
+# ## On a GPU
+#
+# With CUDA the same hook runs in a thread of the engine. `backward()` still returns only after all nodes have been launched.
+
+# %% tags=["demo"]
+from autograder.lab import show_recording
+
+if torch.cuda.is_available():
+    here = f"CUDA: the node ran in the calling thread: {thread_of_backward('cuda')}"
+else:
+    here = show_recording("06-backward-engine")
+here
+
+# %% [markdown]
+# ## 7. Explain it aloud
+#
+# In a minute, to a colleague who knows calculus and Python: what does `backward()` do, step by step? Write what you would say.
+#
+# *Rubric, 2 points. One: counts before it starts, each node once and after its consumers, gradients add where they meet. One: at least two of: why buffers
+# are not edited, why leaves own their gradient, what is released, which ready node goes first, each with the reason.*
+
+# %% [markdown] nbgrader={"grade": true, "grade_id": "explain-06-backward-engine", "locked": false, "points": 2, "schema_version": 3, "solution": true, "task": false}
+# (your answer)
+
+# %% [markdown]
+# ## Summary
+#
+# 1. An engine is a loop over ready nodes: call the rule, deliver to the operands, and see who is ready now.
+# 2. A node is ready when every edge that leads to it from the root's side has delivered; counting those edges comes first.
+# 3. Where gradients meet they add, into a new array: buffers may be shared by two parents.
+# 4. Leaves accumulate over calls and own their memory; inner buffers end with the call, saved values with the release.
+# 5. Of the ready nodes torch runs the youngest, and an accumulator at once.
