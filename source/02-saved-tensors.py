@@ -946,12 +946,12 @@ def left(folder):
     return len(files(folder))
 
 
-def life(values, form=str, drop=False):
-    """The gradient of exp * sin, bytes on disk while the graph lives, and how many files are left afterwards."""
+def life(fn, values, drop=False):
+    """The gradient of fn, bytes on disk while the graph lives, and how many files are left afterwards."""
     with tempfile.TemporaryDirectory() as folder:
         leaf = values.clone().requires_grad_()
-        with saved_tensors_hooks(*disk_hooks(form(folder))):
-            out = leaf.exp() * leaf.sin()
+        with saved_tensors_hooks(*disk_hooks(folder)):
+            out = fn(leaf)
         stored = sum(path.stat().st_size for path in files(folder))
         if drop:
             del out
@@ -961,12 +961,12 @@ def life(values, form=str, drop=False):
 
 
 check = Check("disk_hooks", points=5)
-check("the gradient", lambda: life(torch.tensor([0.5, 1.0]))["gradient"], torch.tensor([0.5, 1.0]).exp() * (torch.tensor([0.5, 1.0]).sin() + torch.tensor([0.5, 1.0]).cos()),
+check("the gradient", lambda: life(lambda x: x.exp() * x.sin(), torch.tensor([0.5, 1.0]))["gradient"], torch.tensor([0.5, 1.0]).exp() * (torch.tensor([0.5, 1.0]).sin() + torch.tensor([0.5, 1.0]).cos()),
       wrong={FileNotFoundError: "A file was gone before it was read. Perhaps two tensors had the same name, and the first that died took the file of both along: an id, an address or a shape is no name."},
       hint="unpack has to give back the tensor that was packed.")
-check.that("the bytes are in files", lambda: life(torch.ones(1000))["stored"], lambda v: v >= 16_000,
-           wrong={0: "There is no file below the folder while the graph is alive."}, hint="Four tensors of 4,000 bytes were saved; the files hold less than that.")
-check("no file after backward", lambda: life(torch.ones(3))["left"], 0,
+check.that("the bytes are in files", lambda: life(torch.exp, torch.ones(1000))["stored"], lambda v: v >= 4_000,
+           wrong={0: "There is no file below the folder while the graph is alive."}, hint="A tensor of 4,000 bytes was saved; the files hold less than that.")
+check("no file after backward", lambda: life(torch.exp, torch.ones(3))["left"], 0,
       hint="Backward releases the graph, which lets go of the packed object: its file has to go with it, for example in __del__.")
 ### BEGIN HIDDEN TESTS
 def again(values):
@@ -980,10 +980,10 @@ def again(values):
         return leaf.grad
 
 
-def stored_and_read(tensors, pairs=1, reseed=False):
+def stored_and_read(tensors, pairs=1, reseed=False, form=str):
     """Pack all tensors, in turn with `pairs` pairs of hooks on one folder, then unpack all."""
     with tempfile.TemporaryDirectory() as folder:
-        hooks = [disk_hooks(Path(folder)) for _ in range(pairs)]
+        hooks = [disk_hooks(form(folder)) for _ in range(pairs)]
         packed = []
         for number, tensor in enumerate(tensors):
             if reseed:
@@ -1013,17 +1013,16 @@ def existing_files_touched():
         first = pack(torch.ones(2))
         name = files(one)[0].name
         del first
-        guesses = {f"{start}.{ending}" for start in range(4) for ending in ("pt", "pth", "bin", "npy")} | {str(start) for start in range(4)} | {name}
+        guesses = {name, "0", "1", "0.pt", "1.pt", "0.npy", "1.npy"}
         for found in re.finditer(r"\d+", name):
-            for step in range(1, 6):
+            for step in (1, 2):
                 guesses.add(name[: found.start()] + str(int(found[0]) + step).zfill(len(found[0])) + name[found.end() :])
         for guess in guesses:
             (Path(two) / guess).write_bytes(b"mine")
         pack, unpack = disk_hooks(two)
-        packed = [pack(torch.ones(2)) for _ in range(3)]
+        packed = [pack(torch.ones(2)) for _ in range(2)]
         touched = sum((Path(two) / guess).read_bytes() != b"mine" for guess in guesses)
         del packed
-        gc.collect()
         return touched + sum(not (Path(two) / guess).exists() for guess in guesses)
 
 
@@ -1056,21 +1055,21 @@ def alive():
 
 
 values = torch.randn(7)
-check("no file once the graph is dropped", lambda: life(values, drop=True)["left"], 0,
+check("no file once the graph is dropped", lambda: life(torch.exp, values, drop=True)["left"], 0,
       hint="A graph may be dropped without backward. Delete the file when the packed object dies, not when it is read.")
-check("a folder given as a Path", lambda: life(values, form=Path)["gradient"], values.exp() * (values.sin() + values.cos()),
+check("a folder given as a Path", lambda: stored_and_read([values], form=Path), [values],
       hint="folder may be a str or a Path.")
 check("reading twice", lambda: again(values), 2 * values.exp(),
       wrong={FileNotFoundError: "The file was gone at the second reading. With retain_graph a packed tensor is read again: unpack must not delete it."},
       hint="With retain_graph a packed tensor is read more than once.")
-check("any dtype", lambda: stored_and_read([values.bfloat16(), values.double(), values > 0, torch.complex(values, values), torch.arange(3), values.to(torch.float8_e5m2).view(torch.uint8), torch.tensor(2.5), torch.ones(0, 2)]),
-      [values.bfloat16(), values.double(), values > 0, torch.complex(values, values), torch.arange(3), values.to(torch.float8_e5m2).view(torch.uint8), torch.tensor(2.5), torch.ones(0, 2)],
+check("any dtype", lambda: stored_and_read([values.bfloat16(), values.double(), values > 0, torch.complex(values, values), torch.arange(3), torch.tensor(2.5), torch.ones(0, 2)]),
+      [values.bfloat16(), values.double(), values > 0, torch.complex(values, values), torch.arange(3), torch.tensor(2.5), torch.ones(0, 2)],
       wrong={TypeError: "NumPy has no bfloat16. torch.save and torch.load keep every dtype."}, hint="dtype and shape have to survive; torch.save and torch.load keep them.")
 check("float8", lambda: stored_and_read([values.to(torch.float8_e5m2)])[0].view(torch.uint8), values.to(torch.float8_e5m2).view(torch.uint8),
       hint="NumPy has no float8. torch.save and torch.load keep every dtype.")
 check("views", lambda: stored_and_read([values.view(7, 1).expand(7, 3), torch.arange(12.0).view(3, 4).t(), values[2:5]]), [values.view(7, 1).expand(7, 3), torch.arange(12.0).view(3, 4).t(), values[2:5]],
       hint="A saved tensor may be a view with any strides; values and shape have to come back.")
-check("short-lived tensors", lambda: short_lived(12), [3.0 * i for i in range(12)],
+check("short-lived tensors", lambda: short_lived(5), [0.0, 3.0, 6.0, 9.0, 12.0],
       hint="Some tensors came back as others, or not at all: their files had the same name. When a tensor dies, its id and its address are used again: an id, an address or a shape is no name.")
 check("two pairs of hooks on one folder", lambda: stored_and_read([values, values + 1, values + 2, values + 3], pairs=2), [values, values + 1, values + 2, values + 3],
       hint="Two pairs of hooks used the same name. A counter that starts again at zero collides; take names that nobody else can take.")
