@@ -183,7 +183,8 @@ def schema_version() -> str:
 def _connect_args(url: sa.URL, wait: float) -> dict[str, Any]:
     if url.get_backend_name() != "sqlite":
         return {}
-    if url.database and url.database != ":memory:" and not Path(url.database).parent.is_dir():
+    named = url.database and url.database != ":memory:" and not url.database.startswith("file:")
+    if named and not Path(str(url.database)).parent.is_dir():
         raise BookError(f"The folder of the gradebook {url.database} does not exist: create it, or name another file.")
     return {"timeout": wait}
 

@@ -26,14 +26,15 @@ _COLORS = {
     "#070707": "var(--mark)",
 }
 INK, SOFT, LINE, GOOD, SOME, BAD, MARK = _COLORS
-_INCH = 0.32  #: height of one horizontal bar with its gap
+_WIDTH = 9.6  #: inches; one width for all, so that their letters are equally large
+_INCH = 0.29  #: height of one horizontal bar with its gap
 
 
 def distribution(chapters: dict[str, list[float]]) -> str:
     """Histograms of scores as shares of the maximum (0 to 1), one small plot per chapter, ten bins."""
-    columns = min(3, len(chapters))
+    columns = 4
     lines = -(-len(chapters) // columns)
-    figure = Figure(figsize=(3.1 * columns + 0.4, 2.1 * lines))
+    figure = Figure(figsize=(_WIDTH, 1.75 * lines), layout="constrained")
     axes = figure.subplots(lines, columns, squeeze=False, sharex=True).ravel()
     for ax, (name, shares) in zip(axes, chapters.items(), strict=False):
         ax.hist([100 * share for share in shares], bins=range(0, 101, 10), color=MARK, rwidth=0.88)
@@ -46,7 +47,7 @@ def distribution(chapters: dict[str, list[float]]) -> str:
         ax.grid(axis="y", color=LINE, linewidth=0.6)
     for ax in axes[len(chapters) :]:
         ax.remove()
-    axes[0].set_ylabel("submissions", fontsize=8, color=SOFT)
+    axes[0].set_ylabel("submissions", fontsize=8.5, color=SOFT)
     return _svg(figure, "distribution")
 
 
@@ -68,7 +69,7 @@ def exercise_bars(exercises: Sequence[ExerciseSummary]) -> str:
 
 
 def failing_checks(checks: Sequence[CheckSummary]) -> str:
-    """One bar per check: the share of submissions that fail it, with the count beside it. Hidden checks are lighter."""
+    """One bar per check: the share of submissions that fail it, with the count beside it. Hidden checks are paler."""
 
     def draw(ax: Axes, row: int, item: CheckSummary) -> None:
         width = 100 * item.failed / item.count
@@ -79,7 +80,7 @@ def failing_checks(checks: Sequence[CheckSummary]) -> str:
             xytext=(4, 0),
             textcoords="offset points",
             va="center",
-            fontsize=8,
+            fontsize=8.5,
             color=SOFT,
         )
 
@@ -94,7 +95,7 @@ def failing_checks(checks: Sequence[CheckSummary]) -> str:
 
 def _bars(items: Sequence[T], draw: Callable[[Axes, int, T], None], name: Callable[[T], str]) -> tuple[Figure, Axes]:
     """Horizontal bars, the first item on top."""
-    figure = Figure(figsize=(9.6, 0.55 + _INCH * len(items)))
+    figure = Figure(figsize=(_WIDTH, 0.4 + _INCH * len(items)), layout="constrained")
     ax = figure.subplots()
     for row, item in enumerate(items):
         draw(ax, row, item)
@@ -109,7 +110,7 @@ def _plain(ax: Axes) -> None:
     ax.set_axisbelow(True)
     ax.spines[:].set_visible(False)
     ax.spines["bottom"].set(visible=True, color=LINE)
-    ax.tick_params(colors=SOFT, labelsize=8, length=0)
+    ax.tick_params(colors=SOFT, labelsize=8.5, length=0)
     for label in ax.get_yticklabels():
         label.set_color(INK)
 
@@ -124,9 +125,7 @@ def _svg(figure: Figure, name: str) -> str:
     """The figure as an svg element; the same figure gives the same text."""
     out = StringIO()
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": name, "font.family": "sans-serif"}):
-        figure.savefig(
-            out, format="svg", transparent=True, bbox_inches="tight", metadata={"Date": None, "Creator": None}
-        )
+        figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     svg = out.getvalue()
     svg = svg[svg.index("<svg") :]
     for drawn, shown in _COLORS.items():
