@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import html
 import json
-import os
 from collections.abc import Container, Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 from autograder.grading.course import Chapter, CourseCell, text_of
@@ -89,6 +89,7 @@ class Files:
     """
 
     def __init__(self) -> None:
+        self._mark = token_hex(4)  # another grader may write the same files
         self._staged: list[tuple[Path, Path]] = []
         self._removed: list[Path] = []
         self._published: list[tuple[Path, Path | None]] = []
@@ -100,7 +101,7 @@ class Files:
             if data is None:
                 self._removed.append(path)
                 return
-            beside = path.with_name(f".{path.name}.{os.getpid()}.new")
+            beside = path.with_name(f".{path.name}.{self._mark}.new")
             self._staged.append((beside, path))
             beside.write_bytes(data)
 
@@ -108,11 +109,12 @@ class Files:
         """Put every staged file in its place, keeping what stood there until the end."""
         for beside, path in self._staged:
             with _sentence(path):
-                self._set_aside(path)
+                self._keep(path)
                 beside.replace(path)
         for path in self._removed:
             with _sentence(path):
-                self._set_aside(path)
+                self._keep(path)
+                path.unlink(missing_ok=True)
 
     def undo(self) -> None:
         """Bring back what stood there before `publish`."""
@@ -124,14 +126,17 @@ class Files:
                     old.replace(path)
         self._published.clear()
 
-    def _set_aside(self, path: Path) -> None:
-        old = path.with_name(f".{path.name}.{os.getpid()}.old")
-        try:
-            path.replace(old)
-        except FileNotFoundError:
+    def _keep(self, path: Path) -> None:
+        """Keep what stands at a path, under another name, until the end."""
+        old = path.with_name(f".{path.name}.{self._mark}.old")
+        if not path.exists():
             self._published.append((path, None))
-        else:
-            self._published.append((path, old))
+            return
+        try:
+            old.hardlink_to(path)
+        except OSError:  # a file system without links; for a moment nothing stands at the path
+            path.replace(old)
+        self._published.append((path, old))
 
     def __enter__(self) -> Files:
         return self

@@ -25,9 +25,17 @@ COURSE: dict[str, dict[str, tuple[float, list[tuple[str, bool, str]]]]] = {
         "nodes": (
             4.0,
             [
-                ("every node once", False, "A node reached by two edges was listed twice: remember what you have seen."),
+                (
+                    "every node once",
+                    False,
+                    "A node reached by two edges was listed twice: remember what you have seen.",
+                ),
                 ("60 doublings finish", True, "You follow every path, and paths double with each addition."),
-                ("a chain of 20,000 nodes", True, "Recursion ends at 1,000 frames. Keep a list of what is left to visit."),
+                (
+                    "a chain of 20,000 nodes",
+                    True,
+                    "Recursion ends at 1,000 frames. Keep a list of what is left to visit.",
+                ),
             ],
         ),
         "saved": (
@@ -87,9 +95,13 @@ def result(student: str, chapter: str) -> SubmissionResult:
     where = f"submitted/{student}/{chapter}/{chapter}.ipynb"
     source = Source(where, hashlib.sha256(where.encode()).hexdigest())
     if student == "jomo":
-        return SubmissionResult(student, chapter, "missing", None, points, notes=[Note("missing", "Nothing handed in.")])
+        return SubmissionResult(
+            student, chapter, "missing", None, points, notes=[Note("missing", "Nothing handed in.")]
+        )
     if student == "ilse" and chapter == "01-graph":
-        note = Note("html-page", f"The file is a web page named {LIVE}: ask for the notebook itself.", needs_person=True)
+        note = Note(
+            "html-page", f"The file is a web page named {LIVE}: ask for the notebook itself.", needs_person=True
+        )
         return SubmissionResult(student, chapter, "unreadable", None, points, 0.0, "warm", "namespaces", source, [note])
     fails = FAILS.get(student, {})
     exercises = []
@@ -99,11 +111,11 @@ def result(student: str, chapter: str) -> SubmissionResult:
             CheckResult(label, i not in bad, hidden, message if i in bad else "")
             for i, (label, hidden, message) in enumerate(checks)
         ]
-        exercises.append(
-            ExerciseResult(f"check-{name}", "ran", False, most * (1 - len(bad) / len(checks)), most, rows)
-        )
+        exercises.append(ExerciseResult(f"check-{name}", "ran", False, most * (1 - len(bad) / len(checks)), most, rows))
     exercises.append(ExerciseResult(f"explain-{chapter}", "ran", True, None, 2.0))
-    result = SubmissionResult(student, chapter, "graded", 0.0, points, 0.11, "warm", "namespaces", source, [], exercises)
+    result = SubmissionResult(
+        student, chapter, "graded", 0.0, points, 0.11, "warm", "namespaces", source, [], exercises
+    )
     if student == "hana" and chapter == "01-graph":
         exercises[1].status = "timed-out"
         exercises[1].score = 0.0
@@ -141,7 +153,9 @@ def _notebook(name: str, with_answers: bool) -> dict[str, Any]:
     for exercise, (points, _) in COURSE[name].items():
         answer = "return x" if with_answers else "raise NotImplementedError()"
         cells.append(_code(exercise, f"def {exercise}(x):\n    {answer}", solution=True))
-        hidden = "\n### BEGIN HIDDEN TESTS\nsecret_of_" + exercise + " = 1\n### END HIDDEN TESTS" if with_answers else ""
+        hidden = (
+            "\n### BEGIN HIDDEN TESTS\nsecret_of_" + exercise + " = 1\n### END HIDDEN TESTS" if with_answers else ""
+        )
         source = f"seen = {exercise}(1){hidden}\n{points} * (seen == 1)"
         cells.append(_code(f"check-{exercise}", source, grade=True, locked=True, points=points))
     explain = _code(f"explain-{name}", "Explain it aloud.", grade=True, solution=True, points=2.0)
