@@ -127,7 +127,7 @@ class _Restoration:
 
     def _own(self, number: int, cell: dict[str, Any], anchor: int, foreign: bool = False) -> None:
         role = "student" if cell["cell_type"] == "code" else "text"
-        run = not (foreign and checks_something(cell["source"]))
+        run = not (foreign and checks_something(cell["source"]) is not None)
         self.pieces.append(Piece((anchor, 2, number), cell["source"], role, cell["cell_type"], run=run, own=True))
 
     def _known(self, number: int, cell: dict[str, Any], found: Match) -> None:
@@ -228,24 +228,26 @@ class _Restoration:
     # the whole
 
     def _refuse_another_chapter(self, matches: list[Match], answered: set[str]) -> None:
-        graded = {place for place in self.present if self.chapter.cells[place].role in ("answer", "check", "manual")}
-        foreign = list(
-            dict.fromkeys(
-                cell["metadata"]["nbgrader"]["grade_id"]
-                for cell, found in zip(self.reading.cells, matches, strict=True)
-                if found.foreign
-            )
-        )
+        known: set[int] = set()
+        foreign: dict[str, None] = {}
+        for cell, found in zip(self.reading.cells, matches, strict=True):
+            if found.foreign:
+                grade_id = cell["metadata"].get("nbgrader", {}).get("grade_id")
+                foreign[grade_id if isinstance(grade_id, str) else f"check-{checks_something(cell['source'])}"] = None
+            elif found.place is not None and found.how in ("grade_id", "text", "check"):
+                role = self.chapter.cells[found.place].role
+                if role in ("answer", "check") or (role == "manual" and found.how == "grade_id"):
+                    known.add(found.place)
         name = self.chapter.name
-        if not graded and foreign and 2 * len(answered) < len(foreign):
+        if not known and foreign and 2 * len(answered) < len(foreign):
             raise Unreadable(
-                f"The notebook holds another chapter's cells ({foreign[0][:60]!r} and the like), none of {name}; "
+                f"The notebook holds another chapter's cells ({next(iter(foreign))[:60]} ...), none of {name}; "
                 f"ask the student for the notebook of {name}."
             )
-        if not graded and not answered and len(self.present) < _FEW * len(self.chapter.cells):
-            raise Unreadable(f"Nothing in the notebook belongs to {name}; ask the student for the notebook of {name}.")
+        if not known and not answered and len(self.present) < _FEW * len(self.chapter.cells):
+            raise Unreadable(f"The notebook holds no exercise of {name}; ask the student for the notebook of {name}.")
         for grade_id in foreign:
-            self.mends.add("chapter-mixed" if len(foreign) > len(graded) else "unknown-cell", grade_id)
+            self.mends.add("chapter-mixed" if len(foreign) > len(known) else "unknown-cell", grade_id)
 
     def _put_back(self) -> None:
         """Add the course's own cells: all locked ones, and the others where the student left or deleted them."""

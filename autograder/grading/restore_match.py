@@ -37,7 +37,7 @@ class Match:
     primary : bool
         Whether it is the first in the submission that stands for this course cell.
     foreign : bool
-        Whether it is marked as a graded cell or an answer that this chapter does not have.
+        Whether it is a check cell, or marked as a graded cell or an answer, that this chapter does not have.
     """
 
     place: int | None = None
@@ -52,9 +52,10 @@ def normal(source: str) -> str:
     return "\n".join(line.rstrip() for line in source.strip().split("\n"))
 
 
-def checks_something(source: str) -> bool:
-    """Whether a cell looks like a check cell of any chapter."""
-    return _CHECK.search(source) is not None
+def checks_something(source: str) -> str | None:
+    """The exercise that a cell checks where it looks like a check cell of any chapter."""
+    found = _CHECK.search(source)
+    return found[1] if found is not None else None
 
 
 class Index:
@@ -120,17 +121,17 @@ def _by_name(cell: dict[str, Any], index: Index, definitions: Definitions) -> Ma
         if equal and place not in equal and index.chapter.cells[equal[0]].role != "text":
             return Match(equal[0], "text", untouched=True)  # it carries another cell's mark
         return Match(place, "grade_id", untouched=text == index.normal[place])
-    by_id = index.cell_ids.get(cell["id"]) if cell["id"] is not None else None
-    if equal:
-        return Match(by_id if by_id in equal else equal[0], "text", untouched=True)
-    code = cell["cell_type"] == "code"
-    if code and (found := _CHECK.search(text)) is not None and found[1] in index.checks:
-        return Match(index.checks[found[1]], "check")
     foreign = bool(
         isinstance(grade_id, str)
         and grade_id
         and (grader.get("grade") is True or grader.get("solution") is True or grade_id.startswith("check-"))
     )
+    by_id = index.cell_ids.get(cell["id"]) if cell["id"] is not None else None
+    if equal and not (foreign and index.chapter.cells[equal[0]].role == "manual"):
+        return Match(by_id if by_id in equal else equal[0], "text", untouched=True)
+    if cell["cell_type"] == "code" and (found := _CHECK.search(text)) is not None:
+        # A check cell says whose it is; one of another exercise is the student's own cell, however alike.
+        return Match(index.checks[found[1]], "check") if found[1] in index.checks else Match(foreign=True)
     if by_id is not None and not foreign and _believable(cell, by_id, index, definitions):
         return Match(by_id, "cell_id")
     return Match(foreign=foreign)

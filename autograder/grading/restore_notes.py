@@ -13,8 +13,8 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "These answer cells stand there more than once; edited copies ran in order, so the last one counts: {cells}.",
     ),
     "answer-elsewhere": (
-        "The answer to {cell} was found in another cell than its answer cell, and was graded.",
-        "The answers to these exercises were found in other cells than their answer cells, and were graded: {cells}.",
+        "The answer to {cell} was found in a cell that is not marked as its answer cell, and was graded.",
+        "The answers to these exercises were found in cells that are not marked as theirs, and were graded: {cells}.",
     ),
     "answer-joined": (
         "The answer cell {cell} had been split inside a definition; its parts were joined again.",
