@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from autograder.lab.observe import MAX_ELEMENTS
 from autograder.lab.probe import DEFAULT_LIMIT
 from autograder.lab.verdict import ErrorName
 
@@ -34,10 +35,21 @@ _FORMS = {
 }
 #: What a predicate may call. Nothing here reads files, imports or runs text.
 _BUILTINS = (
-    "abs all any bool complex dict divmod enumerate filter float frozenset int isinstance len list map max min pow range "
+    "abs all any bool complex dict divmod enumerate filter float frozenset int isinstance len list map max min "
     "reversed round set sorted str sum tuple type zip None True False"
 ).split()
 _CLOSED = {name: getattr(builtins, name) for name in _BUILTINS if hasattr(builtins, name)}
+
+
+def _short_range(*bounds: int) -> range:
+    """`range` for predicates: an answer must not be able to make one count for ever."""
+    numbers = range(*bounds)
+    if len(numbers) > MAX_ELEMENTS:
+        raise ValueError("too long")
+    return numbers
+
+
+_CLOSED["range"] = _short_range
 
 
 class GrammarError(Exception):
@@ -298,6 +310,8 @@ def closed_lambda(node: ast.expr) -> Callable[[Any], Any]:
     for inner in ast.walk(node):
         if isinstance(inner, ast.Name) and inner.id not in bound and inner.id not in _CLOSED and inner.id != "math":
             raise GrammarError(f"a predicate may use builtins and math only, not {inner.id!r}.", inner.lineno)
+        if isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Pow) and not isinstance(inner.right, ast.Constant):
+            raise GrammarError("a predicate may raise to constant powers only.", inner.lineno)
         if isinstance(inner, ast.Attribute) and inner.attr.startswith("_"):
             raise GrammarError(f"a predicate may not use {inner.attr!r}.", inner.lineno)
     code = compile(ast.Expression(node), "<predicate>", "eval")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from autograder.lab.observe import Observation
+from autograder.lab.observe import MAX_ELEMENTS, Observation
 
 #: rtol = atol, by dtype.
 TOLERANCES = {
@@ -142,6 +142,7 @@ def _well_formed(name: str, body: Any) -> bool:
                 and type(shape) is list
                 and len(shape) <= 64
                 and all(type(size) is int and 0 <= size for size in shape)
+                and math.prod(size or 1 for size in shape) <= MAX_ELEMENTS
                 and type(data) is list
                 and len(data) == math.prod(shape)
             )
@@ -252,9 +253,8 @@ def _as_float(observed: Any) -> float:
 def _nested(data: list[Any], shape: list[int]) -> Any:
     if not shape:
         return data[0]
-    for size in reversed(shape[1:]):
-        data = [data[i : i + size] for i in range(0, len(data), size)] if size else [[] for _ in range(math.prod(shape[:-1]))]
-    return data
+    step = len(data) // shape[0] if shape[0] else 0
+    return [_nested(data[i * step : (i + 1) * step], shape[1:]) for i in range(shape[0])]
 
 
 def _unravel(index: int, shape: list[int]) -> tuple[int, ...]:

@@ -1,0 +1,107 @@
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autograder.engine.api import CellRun
+from autograder.grading.judge import NOT_RUN, broken_checks, judge
+from autograder.grammar import EXPECTED_MARK, parse
+from autograder.lab.observe import observe, observe_error
+
+CELL = parse('''
+check = Check("double", points=4)
+check("two", lambda: double(2), 4, wrong={2: "Nothing was doubled."})
+### BEGIN HIDDEN TESTS
+check("random", lambda: double(x), 2 * x, hint="Double every element.")
+check.that("rises", lambda: [double(1), double(2)], lambda v: v[0] < v[1])
+check.raises("text", lambda: double(None), TypeError, match="unsupported")
+### END HIDDEN TESTS
+check.report()
+''')
+GOOD = {
+    "two": observe(4),
+    "random": observe([0.5, 3.0]),
+    "rises": observe([2, 4]),
+    "text": observe_error(TypeError("unsupported operand")),
+}
+
+
+def judged(observations, **more):
+    run = CellRun("check-double", **{"status": "ran", "observations": observations, **more})
+    return judge("check-double", CELL, run, GOOD, max_score=4.0)
+
+
+def test_what_the_reference_observed_earns_everything():
+    result = judged(GOOD)
+    assert (result.score, result.max_score, result.status) == (4.0, 4.0, "ran")
+    assert [check.hidden for check in result.checks] == [False, True, True, True]
+
+
+def test_values_come_from_the_reference_not_from_the_text():
+    assert judged({**GOOD, "random": observe([1.0, 3.0])}).score == 3.0
+
+
+@pytest.mark.parametrize("missing", list(GOOD))
+def test_a_missing_observation_earns_nothing(missing):
+    result = judged({label: value for label, value in GOOD.items() if label != missing})
+    assert result.score == 3.0
+    assert [check.message for check in result.checks if not check.passed] == [NOT_RUN]
+
+
+def test_a_cell_that_never_ran_or_was_killed_earns_nothing():
+    assert judged({}, status="not-run").score == 0.0
+    assert judged(GOOD, killed=True, status="timed-out").score == 0.0
+
+
+def test_an_error_counts_only_beside_a_value():
+    assert judged({"text": GOOD["text"]}).score == 0.0
+
+
+def test_hidden_checks_show_the_authors_sentence_only():
+    secret = {"error": {"type": "ValueError", "mro": ["ValueError"], "text": "SECRET"}}
+    result = judged({**GOOD, "random": secret, "rises": observe(["SECRET"]), "two": observe(2)})
+    messages = {check.label: check.message for check in result.checks}
+    assert messages["random"] == "Double every element."
+    assert "SECRET" not in " ".join(messages.values())
+    assert "Nothing was doubled." in messages["two"] and "got 2" in messages["two"]
+
+
+def test_unknown_labels_are_ignored():
+    assert judged({**GOOD, "points": observe(1000), "two" + EXPECTED_MARK: observe(5)}).score == 4.0
+
+
+json_values = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(
+            st.sampled_from(["list", "tuple", "dict", "tensor", "float", "error", "opaque", "timeout", "shape", "data", "dtype", "type"]),
+            inner,
+            max_size=3,
+        ),
+    ),
+    max_leaves=10,
+)
+
+
+@given(st.dictionaries(st.sampled_from(list(GOOD)), json_values))
+def test_any_json_gets_a_grade_between_zero_and_the_maximum(observations):
+    result = judged(observations)
+    assert 0.0 <= result.score <= 4.0
+
+
+def test_data_cannot_make_a_predicate_count_for_ever():
+    cell = parse(
+        'check = Check("a", points=1)\ncheck.that("l", lambda: f(), lambda v: sum(range(v)) > 0)\ncheck.report()'
+    )
+    start = time.monotonic()
+    run = CellRun("a", "ran", observations={"l": 10**12})
+    assert judge("a", cell, run, {"l": 1}, max_score=1.0).score == 0.0
+    assert time.monotonic() - start < 10
+
+
+def test_broken_checks_are_those_that_the_reference_fails():
+    seen = {**GOOD, "two" + EXPECTED_MARK: observe(5), "random" + EXPECTED_MARK: observe([0.5, 3.0]), "rises": observe([2, 1])}
+    assert [call.label for call, _ in broken_checks(CELL, seen)] == ["two", "rises"]
+    assert [why for _, why in broken_checks(CELL, {})] == [NOT_RUN] * 4

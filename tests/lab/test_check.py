@@ -1,0 +1,109 @@
+import time
+import warnings
+
+import pytest
+import torch
+
+from autograder.lab import Check
+from autograder.lab.table import CheckTable, Row
+
+
+def double(n):
+    return n * 2
+
+
+def forever():
+    while True:
+        pass
+
+
+def test_points_follow_the_weights(capsys):
+    check = Check("double", points=4)
+    check("right", lambda: double(2), 4, weight=3)
+    check("wrong", lambda: double(2), 5)
+    assert check.report() == 3.0
+    shown = capsys.readouterr()
+    assert "1 of 2 checks, 3 of 4 points" in shown.out
+    assert shown.err == ""
+
+
+def test_a_known_mistake_gets_its_sentence(capsys):
+    check = Check("double", points=1)
+    wrong = {2: "Nothing was doubled.", ZeroDivisionError: "Zero has no inverse."}
+    check("value", lambda: 2, 4, wrong=wrong, hint="Think.")
+    check("error", lambda: 1 / 0, 4, wrong=wrong)
+    check("other", lambda: 3, 4, wrong=wrong, hint="Think.")
+    check("predicate", lambda: torch.zeros(2), torch.ones(2), wrong=[(lambda v: v == [0, 0], "All zero.")])
+    check.report()
+    out = capsys.readouterr().out
+    for sentence in ("Nothing was doubled.", "Zero has no inverse.", "Think.", "All zero."):
+        assert out.count(sentence) == 1
+
+
+@pytest.mark.parametrize(
+    ("thunk", "passes"),
+    [
+        (lambda: (_ for _ in ()).throw(RuntimeError("second time")), True),
+        (lambda: (_ for _ in ()).throw(RuntimeError("first")), False),
+        (lambda: (_ for _ in ()).throw(RecursionError("second time")), False),
+        (lambda: (_ for _ in ()).throw(NotImplementedError("second time")), False),
+        (lambda: (_ for _ in ()).throw(type("Mine", (RuntimeError,), {})("second time")), True),
+        (lambda: (_ for _ in ()).throw(ValueError("second time")), False),
+        (lambda: 1, False),
+    ],
+)
+def test_raises_wants_the_type_and_the_text(thunk, passes, capsys):
+    check = Check("x", points=2)
+    check("a value", lambda: 1, 1)
+    check.raises("an error", thunk, RuntimeError, match="second")
+    assert check.report() == (2.0 if passes else 1.0)
+
+
+def test_an_error_alone_earns_nothing(capsys):
+    check = Check("x", points=2)
+    check("a value", lambda: 1 / 0, 1)
+    check.raises("an error", lambda: 1 / 0, ZeroDivisionError)
+    assert check.report() == 0.0
+
+
+def test_a_time_out_stops_the_later_checks_only(capsys):
+    check = Check("x", points=3)
+    start = time.monotonic()
+    check("before", lambda: 1, 1)
+    check("loops", forever, 1, limit=0.2)
+    check("after", lambda: 1, 1)
+    assert check.report() == 1.0
+    assert time.monotonic() - start < 5
+    assert "Not run: an earlier check ran out of time." in capsys.readouterr().out
+
+
+def test_an_exit_or_an_exception_fails_one_check(capsys):
+    check = Check("x", points=3)
+    check("exit", lambda: exit(), 1)
+    check("stub", lambda: (_ for _ in ()).throw(NotImplementedError()), 1)
+    check("fine", lambda: 1, 1)
+    assert check.report() == 1.0
+    assert "Not written yet." in capsys.readouterr().out
+
+
+def test_every_check_starts_from_its_own_seed(capsys):
+    drawn = []
+    for _ in range(2):
+        check = Check("x", points=1)
+        check("one", lambda: drawn.append(torch.rand(1).item()), None)
+        torch.rand(7)
+        check("two", lambda: drawn.append(torch.rand(1).item()), None)
+        check.report()
+    assert drawn[:2] == drawn[2:] and drawn[0] != drawn[1]
+
+
+def test_stderr_of_a_check_is_captured(capfd):
+    check = Check("x", points=1)
+    check("warns", lambda: warnings.warn("noise", stacklevel=1), None)
+    assert check.report() == 1.0
+    assert capfd.readouterr().err == ""
+
+
+def test_the_table_escapes_what_a_student_wrote():
+    table = CheckTable("x", [Row("<b>", False, "\x1b[31m<script>alert(1)</script>")], 0, 1)
+    assert "<script>" not in table._repr_html_() and "\x1b" not in repr(table) and "\x1b" not in table._repr_html_()
