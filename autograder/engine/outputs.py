@@ -49,9 +49,7 @@ def _bundle(message: dict[str, Json]) -> dict[str, Json]:
     kept: dict[str, Json] = {}
     for kind, value in data.items() if isinstance(data, dict) else ():
         # nbformat: JSON types hold any JSON, all others text.
-        if isinstance(value, str) or kind == "application/json" or kind.endswith("+json"):
-            kept[kind] = value
-        elif isinstance(value, list) and all(isinstance(line, str) for line in value):
+        if isinstance(value, str) or kind == "application/json" or kind.endswith("+json") or (isinstance(value, list) and all(isinstance(line, str) for line in value)):
             kept[kind] = value
     return {"data": clean(kept), "metadata": clean(metadata) if isinstance(metadata, dict) else {}}
 
@@ -124,7 +122,9 @@ class Collector:
             output |= {
                 "ename": clean_text(str(message.get("ename", ""))),
                 "evalue": clean_text(str(message.get("evalue", ""))),
-                "traceback": [clean(line) for line in lines if isinstance(line, str)] if isinstance(lines, list) else [],
+                "traceback": [clean(line) for line in lines if isinstance(line, str)]
+                if isinstance(lines, list)
+                else [],
             }
         else:
             output |= _bundle(message)

@@ -98,15 +98,15 @@ def run_job(runner: Runner, job: Job, lane: Lane) -> Run:
         if attempt.slow and not alone and left > 0:
             alone = True  # a time-out counts only when it repeats alone
             continue
-        best = [
-            now if now.status != "not-run" else before for now, before in zip(attempt.cells, best, strict=True)
-        ]
+        best = [now if now.status != "not-run" else before for now, before in zip(attempt.cells, best, strict=True)]
         notes += [note for note in attempt.notes if note not in notes]
         cell = attempt.stopped_at
         if cell is None:
             break
         if left <= 0:
-            notes.append(f"The notebook's time of {job.deadline:g} s was over in cell {cell.id}; later cells did not run.")
+            notes.append(
+                f"The notebook's time of {job.deadline:g} s was over in cell {cell.id}; later cells did not run."
+            )
             break
         lost = {cell.id} | {other.id for other in job.cells if cell.exercise and other.exercise == cell.exercise}
         skip |= lost

@@ -72,7 +72,9 @@ class WarmEngine:
 
     name = "warm"
 
-    def __init__(self, isolated: bool = True, jobs: int = 2, limits: Limits | None = None, hide: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, isolated: bool = True, jobs: int = 2, limits: Limits | None = None, hide: tuple[str, ...] = ()
+    ) -> None:
         self.sandbox, self.jobs, self.limits = "namespaces" if isolated else "none", jobs, limits or Limits()
         self.isolated, self.hide = isolated, hide
         self.lane, self.stopping = Lane(), threading.Event()
@@ -199,7 +201,9 @@ class Parent:
             answer = {"why": f"no answer in {seconds:g} s"}
         if answer.get("type") != "fine":
             self.close()
-            raise EngineUnavailable(f"The warm engine cannot start here: {answer.get('why', 'its parent process ended')}.")
+            raise EngineUnavailable(
+                f"The warm engine cannot start here: {answer.get('why', 'its parent process ended')}."
+            )
         return answer
 
     def fork(self, order: dict[str, Any]) -> tuple[socket.socket, int]:
@@ -243,7 +247,7 @@ def _environment(home: str) -> dict[str, str]:
         "MPLCONFIGDIR": _matplotlib_folder(),
         "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
-        **{name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")},
+        **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1"),
     }
 
 
@@ -264,7 +268,14 @@ class _Pass:
         self, job: Job, skip: frozenset[str], until: float, channel: socket.socket, pidfd: int, watch: Watch,
         stopping: threading.Event,
     ) -> None:  # fmt: skip
-        self.job, self.skip, self.until, self.pidfd, self.watch, self.stopping = job, skip, until, pidfd, watch, stopping
+        self.job, self.skip, self.until, self.pidfd, self.watch, self.stopping = (
+            job,
+            skip,
+            until,
+            pidfd,
+            watch,
+            stopping,
+        )
         self.channel = channel
         self.channel.settimeout(5.0)  # a run that stops reading is broken
         self.wire, self.inbox, self.collector = Wire(channel), Inbox(), Collector()
@@ -379,7 +390,9 @@ class _Pass:
             if self.stopping.is_set():
                 raise _Gone
             if self.watch.too_much():
-                self.result.notes.append(f"The run was ended: it held more than {self.watch.most >> 20:,} MiB of memory.")
+                self.result.notes.append(
+                    f"The run was ended: it held more than {self.watch.most >> 20:,} MiB of memory."
+                )
                 raise _Gone
             wait = max(0.0, min(until - time.monotonic(), 0.1))
             ready, _, _ = select.select([self.channel, self.pidfd], [], [], wait)

@@ -113,7 +113,9 @@ def _plan(package: str, hide: Iterable[str], scratch: str) -> list[tuple[str, st
     root = str(Path(package).parent)
     wanted = {"/usr", "/lib", "/lib64", "/lib32", "/bin", "/sbin", "/nix/store"}
     wanted |= {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, os.path.realpath(sys.executable)}
-    wanted |= {path for path in (*site.getsitepackages(), sysconfig.get_path("stdlib"), *sys.path) if os.path.isdir(path)}
+    wanted |= {
+        path for path in (*site.getsitepackages(), sysconfig.get_path("stdlib"), *sys.path) if os.path.isdir(path)
+    }
     wanted -= {root, os.getcwd(), "/", ""}
     ours = os.path.dirname(scratch)
     inside = [path for path in wanted if os.path.exists(path) and not _within(path, ours)]
@@ -124,7 +126,9 @@ def _plan(package: str, hide: Iterable[str], scratch: str) -> list[tuple[str, st
             steps.append(("hide", path))
             steps += [("let in", other) for other in inside if _within(other, path)]
     if not any(_within(package, top) for top in tops):
-        steps += [("let in", f"{package}/{part}") for part in ("__init__.py", "lab", "engine/__init__.py", "engine/inside")]
+        steps += [
+            ("let in", f"{package}/{part}") for part in ("__init__.py", "lab", "engine/__init__.py", "engine/inside")
+        ]
     return steps
 
 
@@ -158,7 +162,12 @@ def _locked(path: str) -> int:
     """Mount flags that a remount in a user namespace may not take away."""
     have = os.statvfs(path).f_flag
     flags = 0
-    for bit, flag in ((os.ST_NODEV, sc.MS_NODEV), (os.ST_NOEXEC, sc.MS_NOEXEC), (os.ST_NOATIME, 1024), (os.ST_NODIRATIME, 2048)):
+    for bit, flag in (
+        (os.ST_NODEV, sc.MS_NODEV),
+        (os.ST_NOEXEC, sc.MS_NOEXEC),
+        (os.ST_NOATIME, 1024),
+        (os.ST_NODIRATIME, 2048),
+    ):
         if have & bit:
             flags |= flag
     return flags | (1 << 21 if have & os.ST_RELATIME else 0)
@@ -201,7 +210,14 @@ def trial(scratch: str, package: str, hide: Iterable[str] = ()) -> list[str]:
             build_root(scratch, package, hide)
             child = Births().fork()
             if child == 0:
-                small = {"memory": 1 << 30, "cpu": 10, "file": 1 << 20, "disk": 1 << 20, "descriptors": 64, "processes": 8}
+                small = {
+                    "memory": 1 << 30,
+                    "cpu": 10,
+                    "file": 1 << 20,
+                    "disk": 1 << 20,
+                    "descriptors": 64,
+                    "processes": 8,
+                }
                 os.write(writer, ("+" + "\n".join(shut_in(small, 65_000))).encode())
             else:
                 os.waitpid(child, 0)

@@ -56,7 +56,9 @@ class Names:
 
     @staticmethod
     def _private(name: str) -> bool:
-        return name in _OURS or (name.startswith("_") and name[1:].lstrip("i").isdigit()) or name in ("_i", "_ii", "_iii")
+        return (
+            name in _OURS or (name.startswith("_") and name[1:].lstrip("i").isdigit()) or name in ("_i", "_ii", "_iii")
+        )
 
 
 class World:
@@ -64,6 +66,7 @@ class World:
 
     def __init__(self, work: str) -> None:
         self.work = work
+        self.keep_streams = True
         self.builtins = dict(vars(builtins))
         self.recursion = sys.getrecursionlimit()
         self.path = list(sys.path)
@@ -76,7 +79,8 @@ class World:
         for name, value in self.builtins.items():
             if space.get(name, self) is not value:
                 space[name] = value
-        sys.stdin, sys.stdout, sys.stderr = self.streams
+        if self.keep_streams:
+            sys.stdin, sys.stdout, sys.stderr = self.streams
         sys.excepthook, sys.unraisablehook, threading.excepthook = self.hooks
         sys.settrace(None)
         sys.setprofile(None)

@@ -56,7 +56,13 @@ def program(machine: str) -> bytes:
             steps += [_step(_EQUAL, numbers[column] or 0, 0, 1), refuse]
     # clone3 hides its flags behind a pointer; ENOSYS makes the C library use clone.
     steps += [_step(_EQUAL, _CLONE3[column], 0, 1), _step(_RETURN, _ERROR | errno.ENOSYS)]
-    steps += [_step(_EQUAL, _CLONE[column], 0, 4), _step(_LOAD, 16), _step(_ANY_BIT, _NEW_NAMESPACES, 0, 1), refuse, allow]
+    steps += [
+        _step(_EQUAL, _CLONE[column], 0, 4),
+        _step(_LOAD, 16),
+        _step(_ANY_BIT, _NEW_NAMESPACES, 0, 1),
+        refuse,
+        allow,
+    ]
     steps += [_step(_EQUAL, _SOCKET[column], 0, 3 + len(_FAMILIES)), _step(_LOAD, 16)]
     steps += [_step(_EQUAL, family, len(_FAMILIES) - place, 0) for place, family in enumerate(_FAMILIES)]
     steps += [refuse, allow]

@@ -12,7 +12,7 @@ MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
 MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE, MS_SLAVE = 32, 4096, 16384, 1 << 18, 1 << 19
 MNT_DETACH = 2
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_KEEPCAPS, PR_CAPBSET_DROP = 1, 4, 8, 24
-PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, PR_CAP_AMBIENT = 38, 22, 47
+PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, PR_CAP_AMBIENT, PR_SET_CHILD_SUBREAPER = 38, 22, 47, 36
 _SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 _SYS_CAPSET = {"x86_64": 126, "aarch64": 91}
 
@@ -55,7 +55,9 @@ def pivot_root(new: str, old: str) -> None:
 
 def prctl(option: int, first: int = 0, second: int = 0) -> None:
     zero = ctypes.c_ulong(0)
-    _call(f"prctl {option}", _libc.prctl, ctypes.c_int(option), ctypes.c_ulong(first), ctypes.c_ulong(second), zero, zero)
+    _call(
+        f"prctl {option}", _libc.prctl, ctypes.c_int(option), ctypes.c_ulong(first), ctypes.c_ulong(second), zero, zero
+    )
 
 
 def drop_capabilities() -> None:

@@ -23,6 +23,7 @@ from autograder.engine.inside.memory import anonymous, settle
 from autograder.engine.inside.putback import World
 from autograder.engine.inside.session import Session
 from autograder.engine.inside.streams import capture_descriptors
+from autograder.engine.inside.syscalls import PR_SET_CHILD_SUBREAPER, prctl
 from autograder.engine.inside.wire import Wire
 
 
@@ -32,7 +33,6 @@ def import_everything() -> None:
 
     matplotlib.use("module://matplotlib_inline.backend_inline")
     import matplotlib.pyplot
-    import numpy
     import torch
 
     import autograder.lab.probe  # noqa: F401
@@ -89,6 +89,7 @@ class Zygote:
                     missing = isolate.shut_in(order["limits"], order["place"])
                 else:
                     os.chdir(work)
+                    prctl(PR_SET_CHILD_SUBREAPER, 1)  # children that detach stay ours to end
                     isolate.apply_limits(order["limits"])
             except OSError as error:
                 wire.send({"type": "refused", "why": str(error)})

@@ -1,0 +1,85 @@
+"""A Jupyter kernel that puts back, seeds and takes snapshots as the warm engine's shell does.
+
+What a cell is comes in the metadata of its execute request; a request without any runs as in every kernel.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sys
+from typing import Any
+
+from ipykernel.ipkernel import IPythonKernel
+from ipykernel.kernelapp import IPKernelApp
+
+from autograder.engine.inside import snapshot
+from autograder.engine.inside.putback import Names, World
+from autograder.lab.seeds import seed_everything
+
+OBSERVATION = "autograder_observation"  #: type of the message that carries one observation
+
+
+class Kernel(IPythonKernel):
+    """One notebook's kernel."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.names: Names | None = None
+
+    def _start(self) -> None:
+        assert self.shell is not None
+        self.names, self.world = Names(self.shell.user_ns), World(os.getcwd())
+        self.world.keep_streams = False  # this kernel's own streams come and go
+
+    async def do_execute(self, code, silent, store_history=True, user_expressions=None, allow_stdin=False, *,
+                         cell_meta=None, cell_id=None):  # type: ignore[no-untyped-def]  # fmt: skip
+        """Run a cell, or observe a check cell."""
+        order = (cell_meta or {}).get("autograder")
+        if order is None:
+            return await super().do_execute(
+                code, silent, store_history, user_expressions, allow_stdin, cell_meta=cell_meta, cell_id=cell_id
+            )
+        if self.names is None:
+            self._start()
+        assert self.names is not None
+        self.world.put_back()
+        self.names.put_back()
+        seed_everything(order["seed"], order["id"])
+        if order["role"] == "check":
+            status = self._check(code, order)
+            return {"status": "ok", "execution_count": 0, "user_expressions": {"status": status}, "payload": []}
+        reply = await super().do_execute(code, silent, store_history, user_expressions, allow_stdin, cell_id=cell_id)
+        self.names.remember(order["role"])
+        return reply
+
+    def _check(self, program: str, order: dict[str, Any]) -> str:
+        assert self.shell is not None
+        sys.stdout.flush()
+        sys.stderr.flush()
+
+        def emit(message: dict[str, Any]) -> None:
+            self.send_response(self.iopub_socket, OBSERVATION, message)
+
+        return snapshot.observe_piped(program, order, self.shell.user_ns, emit, os.getcwd())
+
+
+def main() -> None:
+    """Start as `python -m autograder.engine.inside.kernel_app LIMITS -f CONNECTION_FILE`."""
+    limits = json.loads(sys.argv.pop(1))
+    if limits:
+        with contextlib.suppress(ImportError, ValueError, OSError):
+            from autograder.engine.inside.isolate import apply_limits
+            from autograder.engine.inside.syscalls import PR_SET_CHILD_SUBREAPER, prctl
+
+            apply_limits(limits)
+            prctl(PR_SET_CHILD_SUBREAPER, 1)  # children that detach stay ours to end
+    sys.path[0] = ""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    IPKernelApp.launch_instance(kernel_class=Kernel)
+
+
+if __name__ == "__main__":
+    main()
