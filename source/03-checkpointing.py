@@ -1,0 +1,1055 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # 03 - Checkpointing: one more forward pass for memory
+# [![Open In Colab](https://colab.research.google.com/assets/colab-badge.svg)](https://colab.research.google.com/github/YOUR-NAME/YOUR-REPOSITORY/blob/main/notebooks/03-checkpointing/03-checkpointing.ipynb)
+#
+# A checkpoint throws saved tensors away and computes them again when backward needs them. After this chapter you can
+#
+# - say what a checkpoint keeps, what it runs again, and how often,
+# - write one yourself, with the random numbers right,
+# - choose the number of segments from a formula, and see the measured curve agree,
+# - keep the matrix products and redo the rest, and count the bytes of both stores.
+#
+# Time: about 80 minutes. You need chapter 02 (the ledger of saved tensors).
+#
+# **May you skip it?** Try these first.
+#
+# <details><summary>1. A model of 64 equal layers is checkpointed in 8 segments. How many layers' worth of activations are alive at the peak?</summary>
+#
+# About 16: the 8 inputs of the segments, and the 8 layers of the one segment that is being redone.
+# </details>
+# <details><summary>2. A checkpointed block contains BatchNorm in training mode. What changes?</summary>
+#
+# The gradients do not. But the forward runs twice, so the running statistics are updated twice per step.
+# </details>
+# <details><summary>3. The weights get no gradient after you froze the embedding. The checkpoint is reentrant. Why?</summary>
+#
+# The reentrant variant is an autograd.Function whose inputs are the arguments. When none of them requires a gradient, the output does not either, and the
+# graph ends there.
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
+try:
+    import autograder.lab
+except ImportError:  # on Colab: only this project, nothing that is already there is touched
+    import subprocess, sys
+    subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps",
+                    "git+https://github.com/YOUR-NAME/YOUR-REPOSITORY"], check=True)
+from collections.abc import Callable
+
+import torch
+import torch.utils.checkpoint
+from torch import nn
+from torch.autograd.graph import saved_tensors_hooks
+from torch.nn import functional as F
+from torch.utils.checkpoint import CheckpointPolicy
+
+from autograder.lab import Block, Check
+
+# %% [markdown]
+# ## 1. What is kept, what is redone
+#
+# `torch.utils.checkpoint.checkpoint(fn, *args, use_reentrant=False)` runs `fn(*args)`, and keeps the tensors among `args` instead of everything that `fn` saves. In
+# backward it runs `fn` again, this time keeping what is needed, and goes on as usual. (The text writes the name in full, because an exercise below is called `checkpoint`.)
+#
+# **Predict.** The MLP of chapter 02 packs 5 tensors and 2,686,976 bytes. How many under a checkpoint with the arguments `x, w1, w2`?
+
+# %% tags=["demo"]
+from autograder.lab import saved_ledger
+
+x = torch.randn(64, 256, requires_grad=True)
+w1 = torch.randn(256, 1024, requires_grad=True)
+w2 = torch.randn(1024, 256, requires_grad=True)
+
+
+def mlp(x, w1, w2):
+    return F.silu(x @ w1) @ w2
+
+
+plain = saved_ledger(mlp, x, w1, w2)
+redone = saved_ledger(lambda: torch.utils.checkpoint.checkpoint(mlp, x, w1, w2, use_reentrant=False))
+print(f"plain:      {len(plain)} tensors, {plain.packed_bytes:,} bytes")
+print(f"checkpoint: {len(redone)} tensors, {redone.packed_bytes:,} bytes  {[entry.shape for entry in redone]}")
+
+# %% [markdown]
+# Three: its inputs. The two results of 256 KiB in between are gone. The weights are references, so what remains *as memory* is `x` alone.
+#
+# **Predict.** Two timelines of live bytes for six layers of Linear and Tanh: plain, and with the six layers under one checkpoint. Which peak is higher, and where does it stand?
+
+# %% tags=["demo"]
+import matplotlib.pyplot as plt
+
+from autograder.lab import plot_timeline, trace
+
+six = nn.Sequential(*[nn.Sequential(nn.Linear(64, 64), nn.Tanh()) for _ in range(6)])
+batch = torch.randn(256, 64)
+six(batch).sum().backward()  # fills .grad, so that both runs find it there
+
+ways = {
+    "plain": lambda: six(batch).sum().backward(),
+    "one checkpoint": lambda: torch.utils.checkpoint.checkpoint(six, batch, use_reentrant=False).sum().backward(),
+    "three checkpoints": lambda: torch.utils.checkpoint.checkpoint_sequential(six, 3, batch, use_reentrant=False).sum().backward(),
+}
+figure, panels = plt.subplots(3, 1, figsize=(9, 8), sharey=True, layout="constrained", facecolor="white")
+for axes, (name, way) in zip(panels, ways.items()):
+    seen = trace(way)
+    plot_timeline(seen, title=name, peaks=1, axes=axes)
+    print(f"{name:<18} peak {seen.peak:>9,} bytes")
+plt.show()
+
+# %% [markdown]
+# **Explain.** Plain: bytes pile up during forward and are let go during backward. One checkpoint around everything: forward stays flat, but backward
+# first rebuilds the whole pile. The peak has moved, not shrunk. Several checkpoints: backward rebuilds one segment at a time. That is the point of segments, and section 4 makes a law of it.
+#
+# ### Exercise: `forwards`
+# Difficulty: ●●○○○ · about 8 minutes
+#
+# This function counts how often `work` runs.
+
+# %% nbgrader={"grade": false, "grade_id": "setup-runs", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def runs(case: str) -> int:
+    """How often `work` runs in one training step, by case: plain, checkpoint, nested, no_backward."""
+    calls = 0
+
+    def work(x):
+        nonlocal calls
+        calls += 1
+        return x.sin()
+
+    def redo(fn, x):
+        return torch.utils.checkpoint.checkpoint(fn, x, use_reentrant=False)
+
+    x = torch.ones(3, requires_grad=True)
+    if case == "plain":
+        out = work(x).exp()
+    elif case == "nested":
+        out = redo(lambda x: redo(work, x).exp(), x)  # exp saves its output, after the inner checkpoint
+    else:
+        out = redo(work, x).exp()
+    if case != "no_backward":
+        out.sum().backward()
+    return calls
+
+
+# %% [markdown]
+# Write down your prediction before you call it.
+#
+# <details><summary>Stuck?</summary>
+#
+# A checkpoint runs its function once in forward, and once more in backward if somebody needs what it saved.
+# </details>
+# <details><summary>Still stuck?</summary>
+#
+# Nested: forward runs `work`. Backward redoes the *outer* function in order to get exp's output, which runs `work` on the way. Now the graph has the inner
+# checkpoint in it, with its saved tensors thrown away again. What does the backward of `work` need?
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "forwards", "locked": false, "schema_version": 3, "solution": true, "task": false}
+# How often does `work` run? Replace the zeros.
+forwards = {"plain": 0, "checkpoint": 0, "nested": 0, "no_backward": 0}
+### BEGIN SOLUTION
+forwards = {"plain": 1, "checkpoint": 2, "nested": 3, "no_backward": 1}
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-forwards", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check = Check("forwards", points=2)
+check("plain", lambda: forwards["plain"], runs("plain"), wrong={2: "Without a checkpoint nothing is redone: backward uses what forward saved."})
+check("checkpoint", lambda: forwards["checkpoint"], runs("checkpoint"),
+      wrong={1: "The checkpoint saved nothing of what work needs, so backward runs work again.", 3: "Forward once, backward once more. There is no third run."})
+check("nested", lambda: forwards["nested"], runs("nested"),
+      wrong={2: "Redoing the outer function runs work a second time, but the inner checkpoint throws its saved tensors away again: one more.",
+             4: "Each level redoes once: forward, the outer redo, the inner redo. Levels add up, they do not multiply here."})
+check("no_backward", lambda: forwards["no_backward"], runs("no_backward"),
+      wrong={2: "Nothing is redone in advance. Without backward, work ran in forward only."})
+check.report()
+
+# %% [markdown]
+# ### Early stop
+#
+# The redo ends as soon as the last tensor that was saved has been computed again. **Predict.** A checkpoint over Linear, Tanh, and a module that only adds one. Which of them run again?
+
+# %% tags=["demo"]
+class Says(nn.Module):
+    def __init__(self, name, fn):
+        super().__init__()
+        self.name, self.fn = name, fn
+
+    def forward(self, x):
+        print("   ", self.name)
+        return self.fn(x)
+
+
+three = nn.Sequential(Says("linear", nn.Linear(4, 4)), Says("tanh", torch.tanh), Says("plus one", lambda x: x + 1.0))
+small = torch.randn(2, 4, requires_grad=True)
+print("forward:")
+out = torch.utils.checkpoint.checkpoint(three, small, use_reentrant=False)
+print("backward:")
+out.sum().backward()
+with torch.utils.checkpoint.set_checkpoint_early_stop(False):
+    out = torch.utils.checkpoint.checkpoint(three, small, use_reentrant=False)
+    print("backward, early stop off:")
+    out.sum().backward()
+
+# %% [markdown]
+# The addition saved nothing, so nobody waits for it. In a transformer block this spares the tail after the last product.
+
+# %% [markdown]
+# ## 2. Running twice has consequences
+#
+# **Predict** for a checkpointed function with dropout: may the second run draw another mask? And for BatchNorm: what happens to its running statistics?
+
+# %% tags=["demo"]
+def dropped(x):
+    return F.dropout(x * x, 0.5)
+
+
+for preserve in (True, False):
+    torch.manual_seed(3)
+    x = torch.ones(8, requires_grad=True)
+    y = torch.utils.checkpoint.checkpoint(dropped, x, use_reentrant=False, preserve_rng_state=preserve)
+    y.sum().backward()
+    print(f"preserve_rng_state={preserve}: kept in forward {(y > 0).int().tolist()}, has a gradient {(x.grad > 0).int().tolist()}")
+
+norm = nn.BatchNorm1d(4)
+torch.utils.checkpoint.checkpoint(norm, torch.randn(8, 4, requires_grad=True), use_reentrant=False).sum().backward()
+print("BatchNorm counted", norm.num_batches_tracked.item(), "batches in one step")
+
+# %% [markdown]
+# **Explain.**
+#
+# - With the state restored, both runs draw the same mask. Without, the gradient belongs to another mask than the output: no error, just wrong.
+# - Side effects happen twice. Counters, caches, BatchNorm's statistics, prints. A function under a checkpoint should have none, or not mind.
+#
+# When the second run saves fewer tensors than the first, the non-reentrant variant notices:
+
+# %% tags=["demo"]
+visits = []
+
+
+def moody(x):
+    visits.append(1)
+    return x.sin().exp() if len(visits) == 1 else x.sin()
+
+
+try:
+    torch.utils.checkpoint.checkpoint(moody, torch.randn(3, requires_grad=True), use_reentrant=False).sum().backward()
+except torch.utils.checkpoint.CheckpointError as error:
+    print("CheckpointError:", str(error).split("\n\n")[0])
+
+# %% [markdown]
+# <details><summary>Help: "CheckpointError: ... A different number of tensors was saved during the original forward and recomputation"</summary>
+#
+# Something that the function reads changed between forward and backward: a global flag, `model.eval()`, a cache filled by the first run, autocast switched on only once.
+# </details>
+# <details><summary>Help: "UserWarning: None of the inputs have requires_grad=True. Gradients will be None"</summary>
+#
+# The reentrant variant, and no argument requires a gradient. Use `use_reentrant=False`. The next cell shows it.
+# </details>
+#
+# ### Two variants
+#
+# The older *reentrant* variant is an `autograd.Function`: backward runs a whole new backward inside. The *non-reentrant* one works with saved-tensor hooks and leaves the graph of
+# `fn` in place. **Predict:** a frozen input and a Linear with trainable weights. Which variant trains the weights?
+
+# %% tags=["demo"]
+import warnings
+
+layer = nn.Linear(4, 4)
+frozen = torch.randn(2, 4)
+for reentrant in (True, False):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        out = torch.utils.checkpoint.checkpoint(layer, frozen, use_reentrant=reentrant)
+    print(f"use_reentrant={reentrant}: output requires a gradient: {out.requires_grad}")
+
+out = torch.utils.checkpoint.checkpoint(layer, frozen.clone().requires_grad_(), use_reentrant=True)
+try:
+    torch.autograd.grad(out.sum(), list(layer.parameters()))
+except RuntimeError as error:
+    print("autograd.grad over the weights, reentrant:", str(error)[:90], "...")
+
+# %% [markdown]
+# ## 3. Write one
+#
+# You write the older kind, because it is short and shows everything that matters: an `autograd.Function` whose forward runs `fn` without a graph, and whose backward runs `fn` again with one.
+#
+# A skeleton of the idea:
+#
+# ```
+# forward:   remember fn, the RNG state, the arguments (tensors by ctx.save_for_backward)   ->  run fn without a graph
+# backward:  fresh leaves for the tensor arguments  ->  RNG state of forward  ->  run fn with a graph
+#            ->  backward through that small graph with the incoming gradients  ->  RNG state as found  ->  return the leaves' gradients
+# ```
+#
+# The inner backward fills `.grad` of the parameters that `fn` closes over. But backward is called at all only if one *input* of the Function requires a gradient. When no argument
+# does, a small extra input that requires one, an *anchor*, keeps the node alive.
+#
+# ### Exercise: `checkpoint`
+# Difficulty: ●●●●○ · about 30 minutes
+#
+# <details><summary>Stuck?</summary>
+#
+# `apply` gives back one gradient per input: None for `fn`, for the anchor, for every argument that is no tensor. Grad mode is off in `forward` and in `backward`; `torch.enable_grad()` turns it on. `torch.get_rng_state()` and
+# `torch.set_rng_state()` are the CPU's generator; `torch.random.fork_rng(devices=[])` puts it back at the end of a block.
+# </details>
+# <details><summary>Still stuck?</summary>
+#
+# Fresh leaves: `tensor.detach().requires_grad_(tensor.requires_grad)`. Inner backward: `torch.autograd.backward(outputs, grads)`, only over outputs that require a gradient. Arguments that are
+# no tensors stay on `ctx`, with None in the places of the tensors.
+# </details>
+# <details><summary>Help: "element 0 of tensors does not require grad and does not have a grad_fn"</summary>
+#
+# The second run of `fn` recorded no graph: grad mode is off inside `backward`. Wrap it in `with torch.enable_grad():`.
+# </details>
+# <details><summary>Help: "_CheckpointBackward returned an incorrect number of gradients (expected 4, got 2)"</summary>
+#
+# `backward` returns one value per argument of `apply`, `fn` and the anchor among them, None where there is no gradient.
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "checkpoint", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def checkpoint(fn: Callable, *args):
+    """Run `fn(*args)` through a torch.autograd.Function of yours that redoes it in backward.
+
+    Parameters
+    ----------
+    fn : callable
+        Returns a tensor or a tuple of tensors; some of a tuple may not require a gradient. May close over parameters, and may draw random numbers on the CPU.
+    *args
+        Tensors, with or without gradient, and any other values.
+
+    Returns
+    -------
+    Tensor or tuple of Tensor
+        As `fn(*args)`. After `.backward()` the gradients of tensor arguments and of closed-over parameters are those of a plain run, also when no
+        argument requires one. Only the tensors among `args` are saved. Backward runs `fn` once, with the RNG state of the first run, and leaves the
+        RNG as it found it. Double backward and autograd.grad over closed-over parameters are not asked.
+    """
+    ### BEGIN SOLUTION
+    class Redo(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, anchor, *args):
+            ctx.rng = torch.get_rng_state()
+            ctx.places = [i for i, arg in enumerate(args) if isinstance(arg, torch.Tensor)]
+            ctx.others = [None if isinstance(arg, torch.Tensor) else arg for arg in args]
+            ctx.save_for_backward(*(args[i] for i in ctx.places))
+            return fn(*args)
+
+        @staticmethod
+        def backward(ctx, *grads):
+            inputs = list(ctx.others)
+            for i, tensor in zip(ctx.places, ctx.saved_tensors):
+                inputs[i] = tensor.detach().requires_grad_(tensor.requires_grad)
+            with torch.random.fork_rng(devices=[]), torch.enable_grad():
+                torch.set_rng_state(ctx.rng)
+                outputs = fn(*inputs)
+            if isinstance(outputs, torch.Tensor):
+                outputs = (outputs,)
+            pairs = [(out, grad) for out, grad in zip(outputs, grads) if out.requires_grad]
+            torch.autograd.backward([out for out, _ in pairs], [grad for _, grad in pairs])
+            return None, *(arg.grad if isinstance(arg, torch.Tensor) else None for arg in inputs)
+
+    anchor = torch.empty(0, requires_grad=True)
+    return Redo.apply(anchor, *args)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-checkpoint", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+def saved_shapes(run):
+    """Shapes of what is packed while `run()` runs, sorted."""
+    shapes = []
+
+    def pack(tensor):
+        shapes.append(tuple(tensor.shape))
+        return tensor.detach()
+
+    with saved_tensors_hooks(pack, lambda tensor: tensor):
+        run()
+    return sorted(shapes)
+
+
+def grads_of(call, fn, *args):
+    """Gradients of the tensor arguments that require one, after backward from the sum of squares of the first output."""
+    leaves = [arg.clone().requires_grad_() if isinstance(arg, torch.Tensor) and arg.is_floating_point() else arg for arg in args]
+    out = call(fn, *leaves)
+    out = out[0] if isinstance(out, tuple) else out
+    (out * out).sum().backward()
+    return [leaf.grad for leaf in leaves if isinstance(leaf, torch.Tensor) and leaf.is_floating_point()]
+
+
+def plainly(fn, *args):
+    return fn(*args)
+
+
+def scaled(x, factor, y):
+    return (x * factor).sin() * y
+
+
+a, b = torch.tensor([0.5, -1.0, 2.0]), torch.tensor([3.0, 0.25, -2.0])
+check = Check("checkpoint", points=6)
+check("the output is fn's", lambda: checkpoint(scaled, a, 2.0, b), (a * 2.0).sin() * b, hint="Return what fn returns.")
+check("gradients of the arguments", lambda: grads_of(checkpoint, scaled, a, 2.0, b), grads_of(plainly, scaled, a, 2.0, b),
+      wrong=[(lambda v: v == [None, None], "No gradient arrived. backward returns one value per argument of apply, in their order.")],
+      hint="Run fn again on fresh leaves, go backward through that small graph, and return the leaves' gradients.")
+check("only the tensor arguments are saved", lambda: saved_shapes(lambda: checkpoint(scaled, a.clone().requires_grad_(), 2.0, b[:1])), [(1,), (3,)],
+      wrong=[([], "Nothing was saved with save_for_backward. Tensors that are kept as attributes of ctx go round the hooks and the in-place check."),
+             (lambda v: len(v) > 2, "More than the two tensor arguments was saved. Results in between are what a checkpoint does not keep, and the RNG state and the anchor need not be saved tensors.")])
+### BEGIN HIDDEN TESTS
+x, y = torch.randn(4, 3), torch.randn(4, 3)
+weight = torch.randn(3, 3)
+
+
+def counted():
+    """How often fn had run after forward, and after backward."""
+    calls = []
+
+    def fn(x):
+        calls.append(1)
+        return x.sin().exp()
+
+    out = checkpoint(fn, torch.ones(3, requires_grad=True))
+    first = len(calls)
+    out.sum().backward()
+    return first, len(calls)
+
+
+def closure_grads(call, *args, backwards=1):
+    """Gradients of the parameters that fn closes over."""
+    params = [weight.clone().requires_grad_(), torch.ones(3, requires_grad=True)]
+
+    def fn(x, *rest):
+        return (x @ params[0] + params[1]).tanh()
+
+    for _ in range(backwards):
+        call(fn, *args).square().sum().backward()
+    return [param.grad for param in params]
+
+
+def two_outputs(x, y):
+    return (x * y).exp(), x.detach().sum(), (x * x * y).sum()
+
+
+def tuple_result(call):
+    p, q = x.clone().requires_grad_(), y.clone().requires_grad_()
+    first, second, third = call(two_outputs, p, q)
+    (first.sum() + 2.0 * third).backward()
+    return first, second, third, p.grad, q.grad
+
+
+def dropout_run(call):
+    """Output and gradient of a dropout, with random numbers drawn in between."""
+    torch.manual_seed(11)
+    leaf = x.clone().requires_grad_()
+    out = call(lambda t: F.dropout(t * t, 0.5), leaf)
+    torch.rand(17)
+    out.sum().backward()
+    return out, leaf.grad
+
+
+def drawn_after_backward(call):
+    """What the generator gives after backward, when it was seeded just before."""
+    out = call(lambda t: F.dropout(t, 0.5).sin(), x.clone().requires_grad_())
+    torch.manual_seed(12)
+    out.sum().backward()
+    return torch.rand(3)
+
+
+def mixed(x, scale, index, name, extra, nothing):
+    assert name == "rows" and nothing is None
+    return x[index] * scale * extra["factor"]
+
+
+check("fn runs once in forward and once in backward", lambda: counted(), (1, 2),
+      wrong={(1, 1): "fn ran once in all: what it computed was kept. A checkpoint throws it away and runs fn again in backward.",
+             (1, 3): "Backward ran fn twice. Run it once, with grad mode on: the same run gives the outputs and their graph.",
+             (2, 3): "Forward ran fn twice."})
+check("parameters that fn closes over", lambda: closure_grads(checkpoint, x.clone().requires_grad_()), closure_grads(plainly, x.clone().requires_grad_()),
+      wrong={(None, None): "The parameters got no gradient.", }, hint="The parameters that fn closes over lost their gradients, or have wrong ones. torch.autograd.backward fills .grad of every leaf; autograd.grad over the arguments does not.")
+check("no argument requires a gradient", lambda: closure_grads(checkpoint, x), closure_grads(plainly, x),
+      wrong={RuntimeError: "Backward could not start: no input of the Function required a gradient. Give it an anchor that does."},
+      hint="No argument requires a gradient, yet the parameters need theirs. An extra input that requires one, an anchor, keeps the node in the graph.")
+check("no tensor among the arguments", lambda: closure_grads(lambda fn, *rest: checkpoint(lambda scale: fn(scale * x), 2.0)), closure_grads(lambda fn, *rest: fn(2.0 * x)),
+      hint="fn may have no tensor argument at all; the anchor keeps the node in the graph.")
+check("gradients of parameters accumulate", lambda: closure_grads(checkpoint, x.clone().requires_grad_(), backwards=2), closure_grads(plainly, x.clone().requires_grad_(), backwards=2),
+      hint="A second backward adds to .grad of the parameters.")
+check("a tuple of outputs", lambda: tuple_result(checkpoint), tuple_result(plainly),
+      wrong={RuntimeError: "One output of the tuple requires no gradient: leave it out of the inner backward."},
+      hint="fn may return a tuple; each output has its own incoming gradient, and one that requires none is left out of the inner backward.")
+check("one argument twice, and a gradient that goes on", lambda: grads_of(lambda fn, t: checkpoint(fn, t * 3.0, t), lambda p, q: p.sin() * q, x), grads_of(lambda fn, t: fn(t * 3.0, t), lambda p, q: p.sin() * q, x),
+      hint="The gradient has to go on beyond the checkpoint. Detach the arguments before the second run, so that the inner backward stops there, and return their gradients.")
+check("other values and frozen tensors pass", lambda: grads_of(checkpoint, mixed, x, 2, torch.tensor([0, 2]), "rows", {"factor": y[:2]}, None), grads_of(plainly, mixed, x, 2, torch.tensor([0, 2]), "rows", {"factor": y[:2]}, None),
+      hint="Arguments may be ints, strings, dicts, None or integer tensors. They reach fn unchanged, both times, and have no gradient.")
+check("the same random numbers", lambda: dropout_run(checkpoint), dropout_run(plainly),
+      hint="The second run drew another dropout mask. Save torch.get_rng_state() before the first run and set it before the second.")
+check("the generator is left as found", lambda: drawn_after_backward(checkpoint), drawn_after_backward(plainly),
+      hint="Backward changed the global generator. Put its state back afterwards: torch.random.fork_rng(devices=[]), or get_rng_state and set_rng_state.")
+### END HIDDEN TESTS
+check.report()
+
+# %% [markdown]
+# ## 4. Segments and the square root
+#
+# Take `n` equal layers, each keeping one unit of activations. In `s` segments, forward keeps `s` inputs. Backward rebuilds one segment at a time: `n / s` units. At the peak about
+#
+# `s + ceil(n / s)` units
+#
+# are alive. **Predict** for 64 layers: the peak with 1, 8 and 64 segments; and where the minimum is.
+
+# %% nbgrader={"grade": false, "grade_id": "peak_units", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def peak_units(n_layers: int, segments: int) -> int:
+    """Model of the peak: inputs of all segments, and all layers of the longest one.
+
+    Parameters
+    ----------
+    n_layers, segments : int
+        1 <= segments <= n_layers.
+
+    Returns
+    -------
+    int
+        segments + ceil(n_layers / segments), in units of one layer's activations.
+    """
+    ### BEGIN SOLUTION
+    return segments + -(-n_layers // segments)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-peak_units", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+check = Check("peak_units", points=1)
+check("64 layers in 8 segments", lambda: peak_units(64, 8), 16,
+      wrong={8: "You counted one of the two parts. Inputs of the segments and the segment that is redone are alive together.", 72: "Only one segment is redone at a time, not all layers."},
+      hint="An int is asked: segments + ceil(n_layers / segments).")
+check("10 layers in 4 segments", lambda: peak_units(10, 4), 7,
+      wrong={6: "The longest segment decides: round up.", 6.5: "A layer is kept whole or not at all: round up, to an int."})
+### BEGIN HIDDEN TESTS
+n, s = int(torch.randint(20, 90, ())), int(torch.randint(3, 15, ()))
+check("another chain", lambda: [peak_units(n, s), peak_units(n + 1, s), peak_units(n + 2, s)], [s - (-(n + i) // s) for i in range(3)],
+      hint="The longest segment has ceil(n_layers / segments) layers; the result is an int.")
+check("the ends", lambda: [peak_units(n, 1), peak_units(n, n), peak_units(1, 1)], [n + 1, n + 1, 2],
+      hint="With one segment everything is rebuilt at once; with one per layer all inputs are kept.")
+### END HIDDEN TESTS
+check.report()
+
+# %% [markdown]
+# ### Exercise: `peak_units` (above) and `best_segments`
+# Difficulty: ●○○○○ and ●●○○○ · about 10 minutes together
+#
+# <details><summary>Stuck?</summary>
+#
+# You need not solve for the minimum. There are only `n_layers` candidates.
+# </details>
+# <details><summary>Still stuck?</summary>
+#
+# `min(range(1, n_layers + 1), key=...)` returns the first of equals, which is the smallest.
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "best_segments", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def best_segments(n_layers: int) -> int:
+    """The number of segments with the lowest modeled peak, segments + ceil(n_layers / segments).
+
+    Parameters
+    ----------
+    n_layers : int
+        At least 1.
+
+    Returns
+    -------
+    int
+        The smallest number that reaches the minimum.
+    """
+    ### BEGIN SOLUTION
+    return min(range(1, n_layers + 1), key=lambda segments: segments + -(-n_layers // segments))
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-best_segments", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check = Check("best_segments", points=2)
+check("64 layers", lambda: best_segments(64), 8, wrong={16: "This is the peak itself. The number of segments is asked."}, hint="Compute the model for every candidate and take the lowest.")
+check("10 layers", lambda: best_segments(10), 2,
+      wrong={3: "3 segments reach the minimum too, but 2 is smaller. Rounding the square root does not see that.", 4: "4 segments reach the minimum too, but 2 is smaller."})
+### BEGIN HIDDEN TESTS
+start = int(torch.randint(60, 300, ()))
+check("small chains", lambda: [best_segments(n) for n in range(1, 40)], [min(range(1, n + 1), key=lambda s: s + -(-n // s)) for n in range(1, 40)],
+      hint="The ceiling makes steps: of several numbers with the same peak the smallest is asked, and rounding the square root does not find it.")
+check("long chains", lambda: [best_segments(start + n) for n in range(20)], [min(range(1, start + n + 1), key=lambda s: s + -(-(start + n) // s)) for n in range(20)],
+      hint="Of several numbers with the same peak the smallest is asked; compute the model for every candidate.")
+### END HIDDEN TESTS
+check.report()
+
+# %% [markdown]
+# ### The curve, measured
+#
+# 64 layers of Linear and Tanh. Tanh keeps its output, and the next Linear keeps the same storage: one unit per layer. The peak is measured by the tracer of chapter 02, in bytes, over a whole training step.
+# **Predict** what the extra time is.
+
+# %% tags=["demo"]
+from autograder.lab import peak_bytes, plot_sweep, sweep_segments
+
+n_layers, rows, width = 64, 128, 64
+unit = 4 * rows * width
+deep = nn.Sequential(*[nn.Sequential(nn.Linear(width, width), nn.Tanh()) for _ in range(n_layers)])
+batch = torch.randn(rows, width)
+deep(batch).sum().backward()
+
+
+def step(segments):
+    torch.utils.checkpoint.checkpoint_sequential(deep, segments, batch, use_reentrant=False).sum().backward()
+
+
+points = sweep_segments(step, [1, 2, 4, 8, 16, 32, 64], repeats=3)
+plain = peak_bytes(lambda: deep(batch).sum().backward())
+print(f"{'segments':>8}{'peak, bytes':>14}{'in units':>10}{'model':>7}{'ms':>8}")
+for point in points:
+    model = point.segments + -(-n_layers // point.segments)
+    print(f"{point.segments:>8}{point.peak:>14,}{point.peak / unit:>10.2f}{model:>7}{1e3 * point.seconds:>8.1f}")
+print(f"{'plain':>8}{plain:>14,}{plain / unit:>10.2f}")
+plot_sweep(points, lambda s: unit * (s + n_layers / s), title="64 layers, one training step")
+
+# %% [markdown]
+# **Explain.** The measured peak is the model plus a constant, a fraction of a unit: a weight's gradient (64 × 64 elements) that is added to `.grad`, and the like. The minimum lies at √64 = 8 segments: with `s = √n` both parts are √n, and 2√n replaces n.
+# More segments than that cost memory again, because inputs are kept too. The extra time is about one forward pass, however many segments there are.
+# (With one segment the time is the plain time: `checkpoint_sequential` runs the *last* segment without a checkpoint, as it would be rebuilt at once anyway.)
+#
+# **Predict.** 10 layers in 4 segments. How does `checkpoint_sequential` cut?
+
+# %% tags=["demo"]
+tags = [Says(str(i), torch.tanh) for i in range(10)]
+cuts = torch.utils.checkpoint.checkpoint_sequential(nn.Sequential(*tags), 4, torch.randn(2, requires_grad=True), use_reentrant=False)
+print("backward:")
+cuts.sum().backward()
+
+# %% [markdown]
+# Backward redoes 4, 5, then 2, 3, then 0, 1. The last four ran plainly. It rounds the length down and gives the rest to the last segment. (Seen on torch 2.13.) Yours will do better.
+#
+# ### Exercise: `chain`
+# Difficulty: ●●●○○ · about 15 minutes
+#
+# <details><summary>Stuck?</summary>
+#
+# Cut points at `n * i // segments` for i from 0 to segments give lengths that differ by at most one.
+# </details>
+# <details><summary>Still stuck?</summary>
+#
+# The function under the checkpoint must remember *its own* layers: `def run(x, part=part)`. A closure over the loop variable would see the last part when backward runs it.
+# </details>
+# <details><summary>Help: the weights' .grad is None</summary>
+#
+# Reentrant checkpoint, and `x` requires no gradient. Pass `use_reentrant=False`; do not call `x.requires_grad_()`, for x belongs to the caller.
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "chain", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def chain(layers: list[Callable], x: torch.Tensor, segments: int) -> torch.Tensor:
+    """Run `layers` one after the other in `segments` checkpointed runs.
+
+    Parameters
+    ----------
+    layers : list of callable
+        Each maps a tensor to a tensor.
+    segments : int
+        1 <= segments <= len(layers).
+
+    Returns
+    -------
+    Tensor
+        As running the layers one by one. Every run is checkpointed, the last too, and their lengths differ by at most one. Weights get
+        their gradients also when x needs none; random numbers repeat in backward; x itself is left as it was.
+
+    Raises
+    ------
+    ValueError
+        If segments is out of range.
+    """
+    ### BEGIN SOLUTION
+    if not 1 <= segments <= len(layers):
+        raise ValueError(f"segments must lie between 1 and {len(layers)}, not {segments}.")
+    cuts = [len(layers) * i // segments for i in range(segments + 1)]
+    for begin, end in zip(cuts, cuts[1:]):
+
+        def segment(x, part=layers[begin:end]):
+            for layer in part:
+                x = layer(x)
+            return x
+
+        x = torch.utils.checkpoint.checkpoint(segment, x, use_reentrant=False)
+    return x
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-chain", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+class Logged(nn.Module):
+    """tanh(x * weight) that writes its number into a log when it runs."""
+
+    def __init__(self, number, log, width=3):
+        super().__init__()
+        self.number, self.log = number, log
+        self.weight = nn.Parameter(torch.linspace(0.5, 1.5, width) + 0.1 * number)
+
+    def forward(self, x):
+        self.log.append(self.number)
+        return torch.tanh(x * self.weight)
+
+
+def redone(n, segments, needs_grad=True):
+    """Numbers of the layers in the order in which backward runs them again."""
+    log = []
+    out = chain([Logged(i, log) for i in range(n)], torch.ones(3, requires_grad=needs_grad), segments)
+    del log[:]
+    out.sum().backward()
+    return log
+
+
+def lengths(numbers):
+    """Lengths of the runs of consecutive numbers, sorted."""
+    cuts = [i for i in range(1, len(numbers)) if numbers[i] != numbers[i - 1] + 1]
+    return sorted(end - begin for begin, end in zip([0, *cuts], [*cuts, len(numbers)]))
+
+
+def plain_chain(layers, x, segments):
+    for layer in layers:
+        x = layer(x)
+    return x
+
+
+def weight_grads(run, n, segments, x):
+    layers = [Logged(i, []) for i in range(n)]
+    run(layers, x, segments).square().sum().backward()
+    return [layer.weight.grad for layer in layers]
+
+
+check = Check("chain", points=4)
+check("the output of seven layers in three runs", lambda: chain([Logged(i, []) for i in range(7)], torch.ones(3), 3).detach(), plain_chain([Logged(i, []) for i in range(7)], torch.ones(3), 3).detach(),
+      hint="The layers run one after the other, each exactly once in forward.")
+check("seven layers in three runs", lambda: lengths(redone(7, 3)), [2, 2, 3],
+      wrong=[([2, 2], "The last run was not redone. It is checkpointed too."),
+             ([1, 3, 3], "Lengths differ by two. Distribute the rest: cut at n * i // segments."),
+             (lambda v: sum(v) < 7, "Some layers were not redone. Every run is checkpointed, the last too, and each redoes its own layers: mind closures over a loop variable."),
+             (lambda v: len(v) > 3, "There were more runs than segments."),
+             (lambda v: len(v) == 3, "Lengths may differ by at most one. Distribute the rest: cut at n * i // segments.")])
+check.raises("no segments", lambda: chain([torch.tanh], torch.ones(2), 0), ValueError)
+check.raises("more segments than layers", lambda: chain([torch.tanh, torch.sin], torch.ones(2), 3), ValueError)
+### BEGIN HIDDEN TESTS
+n, segments = int(torch.randint(11, 17, ())), int(torch.randint(4, 7, ()))
+x = torch.randn(3)
+
+
+def noisy(run, segments):
+    """Weight gradients of a chain with dropout, random numbers drawn before backward."""
+    torch.manual_seed(21)
+    layers = [Logged(0, []), nn.Dropout(0.5), Logged(1, []), nn.Dropout(0.5), Logged(2, [])]
+    out = run(layers, x, segments)
+    torch.rand(5)
+    out.sum().backward()
+    return [layers[i].weight.grad for i in (0, 2, 4)]
+
+
+def left_alone():
+    """What chain leaves of x: whether it requires a gradient, its .grad, its version, its values."""
+    mine = x.clone()
+    chain([Logged(i, []) for i in range(4)], mine, 2).sum().backward()
+    return mine.requires_grad, mine.grad, mine._version, mine
+
+
+def input_grad(run):
+    leaf = x.clone().requires_grad_()
+    run([Logged(i, []) for i in range(5)], leaf, 2).sum().backward()
+    return leaf.grad
+
+
+check("another chain", lambda: lengths(redone(n, segments)), sorted([n // segments] * (segments - n % segments) + [n // segments + 1] * (n % segments)),
+      wrong=[(lambda v: max(v) - min(v) > 1, "Lengths may differ by at most one. Rounding the length up or down leaves a rest for the last run; distribute it: cut at n * i // segments.")],
+      hint="Every run is checkpointed, and each layer is redone exactly once.")
+check("one run, and one per layer", lambda: [lengths(redone(6, 1)), sorted(redone(6, 6)), lengths(redone(5, 5))], [[6], [0, 1, 2, 3, 4, 5], [1, 1, 1, 1, 1]],
+      hint="segments may be 1 or len(layers); every run is checkpointed.")
+check("each layer once, in its own run", lambda: sorted(redone(n, segments, needs_grad=False)), list(range(n)),
+      hint="In backward each layer runs exactly once. A closure over a loop variable sees the last run; a reentrant checkpoint redoes nothing when x needs no gradient.")
+check("weights, when x needs no gradient", lambda: weight_grads(chain, n, segments, x), weight_grads(plain_chain, n, segments, x),
+      wrong={RuntimeError: "Backward could not start: x requires no gradient, and the reentrant variant then cuts the graph. Use use_reentrant=False."},
+      hint="Weights got no gradient, or a wrong one. x requires none, and the reentrant variant then cuts the graph: use use_reentrant=False.")
+check("the gradient of x", lambda: input_grad(chain), input_grad(plain_chain), hint="When x requires a gradient it gets one.")
+check("dropout masks repeat", lambda: noisy(chain, 2), noisy(plain_chain, 2), hint="The second run has to draw the same dropout masks: leave preserve_rng_state on.")
+check("x is left as it was", lambda: left_alone(), (False, None, 0, x),
+      wrong=[(lambda v: v[0], "x requires a gradient now. It belongs to the caller: do not call requires_grad_() on it.")], hint="x belongs to the caller: do not change it.")
+### END HIDDEN TESTS
+check.report()
+
+# %% [markdown]
+# ## 5. Keep the products, redo the rest
+#
+# A transformer block spends nearly all its time in matrix products, and keeps many cheap results: norms, softmax, GELU. *Selective* checkpointing asks a policy per operation: keep its
+# output, or compute it again. The policy is called as `policy(ctx, op, *args, **kwargs)`; `op` is an *overload* such as `torch.ops.aten.mm.default`.
+#
+# **Predict.** Is `torch.ops.aten.mm.default in {torch.ops.aten.mm}` true?
+
+# %% tags=["demo"]
+print("overload:", torch.ops.aten.mm.default, "| packet:", torch.ops.aten.mm)
+print("overload in a set of packets: ", torch.ops.aten.mm.default in {torch.ops.aten.mm})
+print("its packet in a set of packets:", torch.ops.aten.mm.default.overloadpacket in {torch.ops.aten.mm})
+
+# %% [markdown]
+# A set of packets matches nothing: the policy recomputes everything, and there is no error.
+#
+# ### Exercise: `save_matmuls`
+# Difficulty: ●●○○○ · about 12 minutes
+#
+# <details><summary>Stuck?</summary>
+#
+# A set of overloads, or a comparison of `op.overloadpacket`. The attention operations share a beginning: `op.overloadpacket.__name__`.
+# </details>
+# <details><summary>Still stuck?</summary>
+#
+# `torch.ops.aten.{mm, addmm, bmm, baddbmm}.default`, and every name that starts with `_scaled_dot_product_` and has `attention` in it. The answer must not depend on `ctx.is_recompute`.
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "save_matmuls", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def save_matmuls(ctx, op, *args, **kwargs) -> CheckpointPolicy:
+    """A policy for selective checkpointing: keep matrix products, recompute the rest.
+
+    Parameters
+    ----------
+    ctx : torch.utils.checkpoint.SelectiveCheckpointContext
+        `ctx.is_recompute` tells forward from recomputation. The answer is the same in both.
+    op : torch._ops.OpOverload
+        For example `torch.ops.aten.mm.default`.
+
+    Returns
+    -------
+    CheckpointPolicy
+        MUST_SAVE or PREFER_SAVE for mm, addmm, bmm, baddbmm and the fused attention operations
+        (`_scaled_dot_product_flash_attention`, `..._flash_attention_for_cpu`, `..._efficient_attention`, `..._cudnn_attention`);
+        MUST_RECOMPUTE or PREFER_RECOMPUTE for everything else. (mv, dot and convolutions are not asked.)
+    """
+    ### BEGIN SOLUTION
+    name = op.overloadpacket.__name__
+    attention = name.startswith("_scaled_dot_product_") and "attention" in name
+    if attention or name in ("mm", "addmm", "bmm", "baddbmm"):
+        return CheckpointPolicy.MUST_SAVE
+    return CheckpointPolicy.PREFER_RECOMPUTE
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "check-save_matmuls", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+from functools import partial
+from types import SimpleNamespace
+
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.checkpoint import create_selective_checkpoint_contexts
+
+
+class Tally(TorchDispatchMode):
+    """Counts the operations that really run."""
+
+    def __init__(self):
+        super().__init__()
+        self.counts = {}
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        name = func.overloadpacket.__name__
+        self.counts[name] = self.counts.get(name, 0) + 1
+        return func(*args, **(kwargs or {}))
+
+
+def tally(fn, *args, policy=None):
+    """How often each operation runs in forward and backward, plainly or under a selective checkpoint."""
+    with Tally() as seen:
+        if policy is None:
+            out = fn(*args)
+        else:
+            context = partial(create_selective_checkpoint_contexts, policy)
+            out = torch.utils.checkpoint.checkpoint(fn, *args, use_reentrant=False, context_fn=context)
+        out.sum().backward()
+    return seen.counts
+
+
+def pick(counts, *names):
+    return [counts.get(name, 0) for name in names]
+
+
+def asked(*ops, redo=False):
+    """The policy's answers."""
+    return [save_matmuls(SimpleNamespace(is_recompute=redo), op) for op in ops]
+
+
+aten = torch.ops.aten
+block = Block(8, 2, 12)
+sample = torch.linspace(-1.0, 1.0, 48).view(2, 3, 8).requires_grad_()
+check = Check("save_matmuls", points=4)
+check.that("a matrix product is kept", lambda: asked(aten.mm.default), lambda v: all(item in ("MUST_SAVE", "PREFER_SAVE") for item in v),
+           wrong=[(lambda v: all(item in ("MUST_RECOMPUTE", "PREFER_RECOMPUTE") for item in v), "op is an overload, aten.mm.default. It is not equal to the packet aten.mm: compare overloads, or op.overloadpacket.")],
+           hint="Return a CheckpointPolicy.")
+check.that("an exponential is recomputed", lambda: asked(aten.exp.default), lambda v: all(item in ("MUST_RECOMPUTE", "PREFER_RECOMPUTE") for item in v),
+           hint="Only matrix products are kept. A policy that keeps everything saves no memory.")
+check("no product of a block runs more often", lambda: pick(tally(block, sample, policy=save_matmuls), "mm", "addmm", "bmm"), pick(tally(block, sample), "mm", "addmm", "bmm"),
+      hint="A product ran again in backward. The block's products reach the policy as aten.addmm.default and aten.bmm.default, those of backward as aten.mm.default.")
+### BEGIN HIDDEN TESTS
+rows, width = (int(size) for size in torch.randint(2, 7, (2,)))
+q = torch.randn(1, 2, rows, 4 * width, requires_grad=True)
+w = torch.randn(width, width, requires_grad=True)
+batched = torch.randn(rows, width, width, requires_grad=True)
+
+
+def every_product(x, batched):
+    y = torch.addmm(w[0], x, w).tanh() @ w
+    return torch.baddbmm(batched, batched, batched).tanh() @ y.t().unsqueeze(0).expand(rows, width, rows)
+
+
+check.that("every kind of product is kept", lambda: asked(aten.mm.default, aten.addmm.default, aten.bmm.default, aten.baddbmm.default), lambda v: all(item in ("MUST_SAVE", "PREFER_SAVE") for item in v),
+           hint="mm, addmm, bmm and baddbmm are all matrix products; op is an overload of them, such as aten.addmm.default.")
+check.that("fused attention is kept", lambda: asked(aten._scaled_dot_product_flash_attention.default, aten._scaled_dot_product_efficient_attention.default, aten._scaled_dot_product_cudnn_attention.default, aten._scaled_dot_product_flash_attention_for_cpu.default),
+           lambda v: all(item in ("MUST_SAVE", "PREFER_SAVE") for item in v), hint="The operations named _scaled_dot_product_...attention hold two products each; keep their outputs.")
+check.that("the rest is recomputed", lambda: asked(aten.add.Tensor, aten.mul.Tensor, aten.gelu.default, aten._softmax.default, aten.native_layer_norm.default, aten.t.default, aten.view.default, aten.transpose.int, aten.sum.default, aten.lgamma.default, aten.relu.default),
+           lambda v: all(item in ("MUST_RECOMPUTE", "PREFER_RECOMPUTE") for item in v),
+           hint="Something that is no matrix product is kept. Match whole names: lgamma has an mm in it too. A policy that keeps everything saves no memory.")
+check.that("the same answer when recomputing", lambda: [asked(aten.mm.default, aten.bmm.default, aten.gelu.default, redo=False), asked(aten.mm.default, aten.bmm.default, aten.gelu.default, redo=True)],
+           lambda v: v[0] == v[1] and len(set(v[0])) == 2 and v[0][0] == v[0][1], hint="The answer must not depend on ctx.is_recompute: what forward kept is what recomputation looks for.")
+check("products in a real run", lambda: pick(tally(every_product, torch.randn(rows, width, requires_grad=True), batched, policy=save_matmuls), "mm", "addmm", "bmm", "baddbmm"), pick(tally(every_product, torch.randn(rows, width, requires_grad=True), batched), "mm", "addmm", "bmm", "baddbmm"),
+      hint="A product ran again in backward: keep mm, addmm, bmm and baddbmm, by their overloads.")
+check("attention in a real run", lambda: tally(lambda q: F.scaled_dot_product_attention(q, q, q).sin(), q, policy=save_matmuls).get("_scaled_dot_product_flash_attention_for_cpu", 0), tally(lambda q: F.scaled_dot_product_attention(q, q, q).sin(), q).get("_scaled_dot_product_flash_attention_for_cpu", 0),
+      hint="The fused attention ran again in backward. On a CPU it is aten._scaled_dot_product_flash_attention_for_cpu.default.")
+check("what is cheap does run again", lambda: pick(tally(block, sample, policy=save_matmuls), "gelu", "_softmax"), [2, 2],
+      wrong={(1, 1): "Nothing was recomputed: the policy keeps everything, and no memory is saved."}, hint="GELU and softmax are recomputed once.")
+### END HIDDEN TESTS
+check.report()
+
+# %% [markdown]
+# ### Two stores
+#
+# **Predict.** How many bytes do saved-tensor hooks see around a selectively checkpointed block?
+
+# %% tags=["demo"]
+from functools import partial
+
+from autograder.lab import reconcile
+from torch.utils.checkpoint import create_selective_checkpoint_contexts
+
+products = {torch.ops.aten.mm.default, torch.ops.aten.addmm.default, torch.ops.aten.bmm.default}
+
+
+def keep_products(ctx, op, *args, **kwargs):
+    return CheckpointPolicy.MUST_SAVE if op in products else CheckpointPolicy.PREFER_RECOMPUTE
+
+
+batch_size, seq, hidden, heads, ffn = 4, 32, 64, 4, 256
+block = Block(hidden, heads, ffn)
+x = torch.randn(batch_size, seq, hidden, requires_grad=True)
+block(x).sum().backward()
+context = partial(create_selective_checkpoint_contexts, keep_products)
+settings = {
+    "none": block,
+    "selective": lambda x: torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False, context_fn=context),
+    "full": lambda x: torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False),
+}
+n = batch_size * seq * hidden
+scores, inner = heads * batch_size * seq * seq, batch_size * seq * ffn
+by_hand = {"none": 8 * n + scores + 2 * inner + 4 * batch_size * seq, "selective": 7 * n + scores + inner, "full": n}
+output_bytes = 4 * n  # the block's output is alive after forward, but nothing keeps it for backward
+
+
+print(f"{'':<12}{'by hand':>12}{'hooks':>12}{'own store':>12}{'sum':>12}{'peak of a step':>16}")
+bars = {}
+for name, setting in settings.items():
+    hooks = saved_ledger(setting, x, params=block.parameters()).storage_bytes
+    seen = trace(lambda: setting(x))
+    alive = seen.moments[-1].live - output_bytes  # beyond x, which was there before
+    store = alive - (hooks - 4 * n)
+    peak = peak_bytes(lambda: setting(x).sum().backward())
+    bars[name] = (hooks, store)
+    print(f"{name:<12}{4 * by_hand[name]:>12,}{hooks:>12,}{store:>12,}{hooks + store:>12,}{peak:>16,}")
+
+figure, axes = plt.subplots(figsize=(8, 2.6), layout="constrained", facecolor="white")
+for row, (hooks, store) in enumerate(bars.values()):
+    axes.barh(row, hooks / 1024, color="#4c72b0", label="seen by hooks" if row == 0 else None)
+    axes.barh(row, store / 1024, left=hooks / 1024, color="#dd8452", label="the checkpoint's own store" if row == 0 else None)
+axes.set_yticks(range(3), list(bars))
+axes.invert_yaxis()
+axes.set_xlabel("kept between forward and backward, KiB")
+axes.legend(fontsize=8)
+plt.show()
+
+# %% [markdown]
+# **Explain.** Hooks see the input only, as with a full checkpoint. The outputs of the products lie in a store of the checkpoint's own, outside the hooks. A ledger by hooks alone would report a saving that is not there:
+# count both. By hand: `7·n + heads·batch·seq² + batch·seq·ffn` elements, the input and the output of every product. The table also shows that for *one* block no checkpoint lowers the peak of the step: the block is rebuilt, and more, when its turn comes. Checkpoints pay when many blocks wait.
+
+# %% tags=["demo"]
+from autograder.lab import sweep_segments
+
+blocks = nn.ModuleList([Block(64, 4, 256) for _ in range(8)])
+
+
+def model(setting):
+    h = x
+    for item in blocks:
+        if setting == "none":
+            h = item(h)
+        else:
+            options = {"context_fn": context} if setting == "selective" else {}
+            h = torch.utils.checkpoint.checkpoint(item, h, use_reentrant=False, **options)
+    h.sum().backward()
+
+
+model("none")
+for setting in ("none", "selective", "full"):
+    point = sweep_segments(lambda _: model(setting), [8], repeats=3)[0]
+    print(f"8 blocks, {setting:<10} peak {point.peak:>11,} bytes   {1e3 * point.seconds:6.1f} ms")
+
+# %% [markdown]
+# With eight blocks the order is clear in bytes. The milliseconds are small and noisy on a CPU, and the policy is asked for every operation, in Python; on a GPU, with large products, *selective* costs much less
+# than *full*.
+
+# %% [markdown]
+# ## 6. On a GPU
+#
+# With CUDA the next cell measures the segment sweep by the allocator's statistics. Without, it shows a recorded measurement if there is one.
+
+# %% tags=["demo"]
+from autograder.lab import show_recording
+
+
+def on_gpu():
+    n_layers, rows, width = 64, 4096, 2048
+    deep = nn.Sequential(*[nn.Sequential(nn.Linear(width, width), nn.Tanh()) for _ in range(n_layers)]).cuda()
+    batch = torch.randn(rows, width, device="cuda")
+    deep(batch).sum().backward()
+
+    def step(segments):
+        torch.utils.checkpoint.checkpoint_sequential(deep, segments, batch, use_reentrant=False).sum().backward()
+
+    return sweep_segments(step, [1, 2, 4, 8, 16, 32, 64], repeats=5), 4 * rows * width
+
+
+if torch.cuda.is_available():
+    points, unit = on_gpu()
+    for point in points:
+        print(f"{point.segments:>4} segments: {point.peak:>14,} bytes = {point.peak / unit:6.2f} units, {1e3 * point.seconds:8.2f} ms")
+else:
+    print(show_recording("03-checkpointing"))
+
+# %% [markdown]
+# ## Explain it aloud in a minute
+#
+# A colleague wraps each of 48 layers in a checkpoint, because "checkpointing saves memory, so more of it saves more". Explain below, as you would say it in one minute, what is kept, what is redone, what it costs, and
+# which number of segments you would try first. Name one thing that goes wrong when a function runs twice.
+#
+# *Rubric (2 points).* One point: inputs of the segments are kept, one segment is rebuilt at a time, segments + layers / segments, so about seven; the price is about one forward pass, whatever the number. One point: a
+# correct example of a consequence of running twice (random numbers, BatchNorm's statistics, other side effects), or of the store that hooks do not see in selective checkpointing.
+
+# %% [markdown] nbgrader={"grade": true, "grade_id": "explain-03-checkpointing", "locked": false, "points": 2, "schema_version": 3, "solution": true, "task": false}
+# *Your answer here.*
+
+# %% [markdown]
+# ## Summary
+#
+# 1. A checkpoint keeps its function's inputs and runs the function again in backward; nested ones add one run per level.
+# 2. The second run needs the random state of the first; every other side effect happens twice.
+# 3. The non-reentrant variant trains weights behind frozen inputs; the reentrant one cuts the graph there.
+# 4. With `s` segments of `n` layers the peak is about `s + n / s`: lowest near √n, for about one forward pass of time.
+# 5. Selective checkpointing keeps products in a store that hooks do not see: count both.
