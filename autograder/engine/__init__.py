@@ -2,13 +2,92 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable
+
 from autograder.engine.api import Cell, CellRun, Engine, EngineUnavailable, Job, Run
 
 __all__ = ["Cell", "CellRun", "Engine", "EngineUnavailable", "Job", "Run", "open_engine"]
 
 
-def open_engine(engine: str = "auto", sandbox: str = "auto", jobs: int = 2) -> Engine:
-    """Choose an engine and a sandbox by what was asked for and what this machine offers."""
+def open_engine(
+    engine: str = "auto", sandbox: str = "auto", jobs: int = 2, *, device: str = "cpu", hide: Iterable[str] = ()
+) -> Engine:
+    """Choose an engine and a sandbox by what was asked for and what this machine offers.
+
+    Parameters
+    ----------
+    engine : {"auto", "warm", "kernel"}
+        "auto" takes the warm engine where it can be shut in, else the kernel engine.
+    sandbox : {"auto", "require", "off"}
+        "auto" takes what there is, "require" refuses to go without.
+    jobs : int
+        Notebooks at once.
+    device : {"cpu"}
+        Where submitted code runs.
+    hide : iterable of str
+        Absolute paths of folders that runs must not see, should they lie inside the interpreter's or the system's folders.
+
+    Returns
+    -------
+    Engine
+        A context manager. `describe()` says in one line what was chosen.
+
+    Raises
+    ------
+    EngineUnavailable
+        Where what was asked for cannot be had.
+    ValueError
+        For a choice that does not exist.
+    """
+    for name, value, choices in (
+        ("engine", engine, ("auto", "warm", "kernel")),
+        ("sandbox", sandbox, ("auto", "require", "off")),
+        ("device", device, ("cpu",)),
+    ):
+        if value not in choices:
+            raise ValueError(f"{name} must be one of {', '.join(choices)}, not {value!r}.")
+    if jobs < 1:
+        raise ValueError(f"jobs must be at least 1, not {jobs}.")
+    why = []
+    if engine != "kernel":
+        if sys.platform != "linux":
+            why.append("the warm engine needs Linux")
+        else:
+            try:
+                return _warm(engine, sandbox, jobs, tuple(hide))
+            except EngineUnavailable as error:
+                if engine == "warm":
+                    raise
+                why.append(str(error).rstrip("."))
+    if engine == "warm":
+        raise EngineUnavailable("The warm engine needs Linux; use --engine kernel.")
+    return _kernel(sandbox, jobs, why)
+
+
+def _warm(engine: str, sandbox: str, jobs: int, hide: tuple[str, ...]) -> Engine:
     from autograder.engine.warm import WarmEngine
 
-    return WarmEngine(isolated=sandbox != "off", jobs=jobs)
+    if sandbox == "off":
+        return WarmEngine(isolated=False, jobs=jobs, why="you asked for none")
+    try:
+        return WarmEngine(isolated=True, jobs=jobs, hide=hide)
+    except EngineUnavailable as error:
+        if engine == "auto" or sandbox == "require":
+            raise
+        return WarmEngine(isolated=False, jobs=jobs, why=str(error).rstrip("."))
+
+
+def _kernel(sandbox: str, jobs: int, why: list[str]) -> Engine:
+    from autograder.engine import bubblewrap
+    from autograder.engine.kernel import KernelEngine
+
+    if sandbox == "off":
+        return KernelEngine(None, jobs, why="you asked for none")
+    refusal = bubblewrap.refusal()
+    if refusal is None:
+        return KernelEngine(bubblewrap.find(), jobs)
+    why = [*why, refusal]
+    if sandbox == "require":
+        raise EngineUnavailable(f"No sandbox can be had here: {'; '.join(why)}. `autograder doctor` says more.")
+    return KernelEngine(None, jobs, why="; ".join(why))

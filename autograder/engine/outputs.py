@@ -49,7 +49,12 @@ def _bundle(message: dict[str, Json]) -> dict[str, Json]:
     kept: dict[str, Json] = {}
     for kind, value in data.items() if isinstance(data, dict) else ():
         # nbformat: JSON types hold any JSON, all others text.
-        if isinstance(value, str) or kind == "application/json" or kind.endswith("+json") or (isinstance(value, list) and all(isinstance(line, str) for line in value)):
+        if (
+            isinstance(value, str)
+            or kind == "application/json"
+            or kind.endswith("+json")
+            or (isinstance(value, list) and all(isinstance(line, str) for line in value))
+        ):
             kept[kind] = value
     return {"data": clean(kept), "metadata": clean(metadata) if isinstance(metadata, dict) else {}}
 

@@ -11,20 +11,20 @@ import select
 import shutil
 import signal
 import socket
-import stat
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from autograder.engine import processes
 from autograder.engine.api import Cell, CellRun, EngineUnavailable, Job, Run
+from autograder.engine.environment import environment
+from autograder.engine.files import read_files
 from autograder.engine.inside.wire import Inbox, Wire, WireError
+from autograder.engine.limits import Limits
 from autograder.engine.outputs import Collector
 from autograder.engine.schedule import Attempt, Lane, run_all, run_job
 
@@ -33,30 +33,6 @@ TRIAL = 20.0  #: seconds that the parent may take to try its wall
 START = 60.0  #: seconds that it may take to import everything
 CHILD_START = 10.0  #: seconds that a child may take to be ready
 RUN_BYTES = 128 * 2**20  #: that one run may send in all
-FILE_BYTES = 64 * 2**20  #: of sibling files in all
-FILES = 200
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What one run may use.
-
-    Attributes
-    ----------
-    memory : int
-        Bytes that the processes of a run may hold together, and that each may map beyond what it starts with.
-    disk : int
-        Bytes of the work folder, the temporary folder and shared memory together.
-    file, descriptors, processes, cpu
-        Bytes of one file, open files of a process, processes and threads, seconds of processor time of a process.
-    """
-
-    memory: int = 4 * 2**30
-    disk: int = 256 * 2**20
-    file: int = 128 * 2**20
-    descriptors: int = 256
-    processes: int = 64
-    cpu: int = 600
 
 
 class WarmEngine:
@@ -73,17 +49,27 @@ class WarmEngine:
     name = "warm"
 
     def __init__(
-        self, isolated: bool = True, jobs: int = 2, limits: Limits | None = None, hide: tuple[str, ...] = ()
+        self,
+        isolated: bool = True,
+        jobs: int = 2,
+        limits: Limits | None = None,
+        hide: tuple[str, ...] = (),
+        why: str = "",
     ) -> None:
         self.sandbox, self.jobs, self.limits = "namespaces" if isolated else "none", jobs, limits or Limits()
         self.isolated, self.hide = isolated, hide
+        self.why = why
         self.lane, self.stopping = Lane(), threading.Event()
         self._places, self._lock = itertools.cycle(range(60_000)), threading.Lock()
         self._parent = Parent(isolated, hide)
 
     def describe(self) -> str:
         """One line: which engine, and what protects this machine."""
-        wall = "namespaces, memory watched" if self.isolated else "none, submitted code can do whatever you can do"
+        wall = (
+            "namespaces, memory watched"
+            if self.isolated
+            else f"none ({self.why}); submitted code can do whatever you can do"
+        )
         lacking = "".join(f", without {what}" for what in self._parent.missing)
         return f"Warm engine, {self.jobs} at once. Sandbox: {wall}{lacking}."
 
@@ -99,7 +85,7 @@ class WarmEngine:
         return run_all(lambda job: run_job(self, job, self.lane), jobs, self.jobs, self.stopping.set)
 
     def attempt(self, job: Job, skip: frozenset[str], until: float) -> Attempt:
-        order: dict[str, Any] = {"limits": asdict(self.limits), "place": next(self._places)}
+        order: dict[str, Any] = {"limits": self.limits.as_dict(), "place": next(self._places)}
         work = "" if self.isolated else tempfile.mkdtemp(prefix="work-", dir=self._parent.scratch)
         try:
             channel, pidfd = self._fork({**order, "work": work})
@@ -186,7 +172,7 @@ class Parent:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "autograder.engine.inside.zygote", str(theirs.fileno()), self.scratch,
              "isolate" if isolated else "plain", *hide],
-            pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=_environment(home),
+            pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=environment(home),
             cwd=home, start_new_session=True,
         )  # fmt: skip
         theirs.close()
@@ -234,29 +220,6 @@ class Parent:
         shutil.rmtree(self.scratch, ignore_errors=True)
 
 
-def _environment(home: str) -> dict[str, str]:
-    """What the parent and its children see of the environment: nothing that is anybody's."""
-    return {
-        "PATH": os.pathsep.join([str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin"]),
-        "HOME": home,
-        "LANG": "C.UTF-8",
-        "IPYTHONDIR": home,
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "PIP_NO_INDEX": "1",
-        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
-        "MPLCONFIGDIR": _matplotlib_folder(),
-        "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
-        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
-        **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1"),
-    }
-
-
-def _matplotlib_folder() -> str:
-    """Where matplotlib keeps its list of fonts, so that the parent need not make one at every start."""
-    own = os.environ.get("MPLCONFIGDIR")
-    return own or os.path.join(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "matplotlib")
-
-
 class _Gone(Exception):
     """The run has ended, or had to be ended."""
 
@@ -295,13 +258,7 @@ class _Pass:
         return self.result
 
     def _files(self) -> None:
-        room = FILE_BYTES
-        for name, path in self.job.files[:FILES]:
-            data = _read(path, room)
-            if data is None:
-                self.result.notes.append(f"The file {name} was left out: not a plain file, or too large.")
-                continue
-            room -= len(data)
+        for name, data in read_files(self.job, self.result.notes):
             self._send({"type": "file", "name": name, "data": base64.b64encode(data).decode("ascii")})
 
     def _cell(self, cell: Cell, run: CellRun) -> None:
@@ -411,17 +368,4 @@ class _Pass:
             raise _Gone from error
         except OSError as error:
             raise _Gone from error
-        return None
-
-
-def _read(path: Path, room: int) -> bytes | None:
-    """The bytes of a plain file, never through a link; None where it is none or too large."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        with open(descriptor, "rb") as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode) or status.st_size > min(room, 10 * 2**20):
-                return None
-            return file.read(room + 1)[:room]
-    except OSError:
         return None

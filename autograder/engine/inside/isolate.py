@@ -24,7 +24,7 @@ WORK = "/home/learner"
 USER = 1000  #: the uid and gid inside
 _OUTSIDE = 200_000_000  #: where root grades: the first of the uids that children get outside, one each
 _EVERYTHING = sc.CLONE_NEWNS | sc.CLONE_NEWNET | sc.CLONE_NEWIPC | sc.CLONE_NEWUTS
-_ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "fonts", "localtime", "mime.types", "alternatives")
+ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "fonts", "localtime", "mime.types", "alternatives")
 _DEVICES = ("null", "zero", "full", "random", "urandom")
 
 
@@ -90,11 +90,11 @@ def build_root(scratch: str, package: str, hide: Iterable[str] = ()) -> None:
     os.symlink("/proc/self/fd", scratch + "/dev/fd")
     for name in _DEVICES:
         _bind("/dev/" + name, scratch, device=True)
-    for name in _ETC:
+    for name in ETC:
         _bind("/etc/" + name, scratch)
     for name, text in _own_etc().items():
         Path(scratch, "etc", name).write_text(text)
-    for step, path in sorted(_plan(package, hide, scratch), key=lambda item: (item[1].count("/"), item[0])):
+    for step, path in sorted(plan(package, hide, scratch), key=lambda item: (item[1].count("/"), item[0])):
         if step == "hide":
             _cover(path, scratch)
         else:
@@ -108,7 +108,7 @@ def build_root(scratch: str, package: str, hide: Iterable[str] = ()) -> None:
     sc.mount(None, "/", None, sc.MS_REMOUNT | sc.MS_BIND | sc.MS_RDONLY | sc.MS_NOSUID | sc.MS_NODEV)
 
 
-def _plan(package: str, hide: Iterable[str], scratch: str) -> list[tuple[str, str]]:
+def plan(package: str, hide: Iterable[str], scratch: str) -> list[tuple[str, str]]:
     """What is let in and what is covered, each as (step, path)."""
     root = str(Path(package).parent)
     wanted = {"/usr", "/lib", "/lib64", "/lib32", "/bin", "/sbin", "/nix/store"}
@@ -127,7 +127,7 @@ def _plan(package: str, hide: Iterable[str], scratch: str) -> list[tuple[str, st
             steps += [("let in", other) for other in inside if _within(other, path)]
     if not any(_within(package, top) for top in tops):
         steps += [
-            ("let in", f"{package}/{part}") for part in ("__init__.py", "lab", "engine/__init__.py", "engine/inside")
+            ("let in", f"{package}/{part}") for part in ("__init__.py", "lab", "engine/__init__.py", "engine/api.py", "engine/inside")
         ]
     return steps
 
@@ -137,7 +137,7 @@ def _within(path: str, folder: str) -> bool:
 
 
 def _bind(path: str, root: str, device: bool = False) -> None:
-    """Show `path` at the same place below `root`, read-only; a link is copied as a link, what is missing is left out."""
+    """Show `path` at the same place below `root`, read-only; a link as a link; what is missing is left out."""
     target = root + path
     if os.path.lexists(target) and os.path.islink(target):
         return

@@ -71,6 +71,11 @@ def program(machine: str) -> bytes:
     return b"".join([*steps, allow])
 
 
+def known(machine: str) -> bool:
+    """Whether the system call numbers of a machine are known here."""
+    return machine in _ARCH
+
+
 class _Program(ctypes.Structure):
     _fields_ = [("length", ctypes.c_ushort), ("steps", ctypes.c_void_p)]
 

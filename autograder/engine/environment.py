@@ -1,0 +1,30 @@
+"""What a run sees of the environment: nothing that is anybody's."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+
+def environment(home: str) -> dict[str, str]:
+    """All environment variables of a run whose home is `home`."""
+    return {
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin"]),
+        "HOME": home,
+        "LANG": "C.UTF-8",
+        "IPYTHONDIR": home,
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PIP_NO_INDEX": "1",
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "MPLCONFIGDIR": _matplotlib_folder(),
+        "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
+        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+        **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1"),
+    }
+
+
+def _matplotlib_folder() -> str:
+    """Where matplotlib keeps its list of fonts, so that the parent need not make one at every start."""
+    own = os.environ.get("MPLCONFIGDIR")
+    return own or os.path.join(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "matplotlib")
