@@ -16,7 +16,9 @@ MAX_ATTEMPTS = 20  #: the newest so many are looked into
 
 _NOTEBOOK = re.compile(r"\.ipynb(\.txt|\.json)?$", re.IGNORECASE)
 _MAYBE = re.compile(r"(^|/)[^.]*$|\.(json|txt)$", re.IGNORECASE)
-_OTHER_FORM = re.compile(r"\.(py|html?|tar|tgz|gz|bz2|xz|zst|rar|7z)$", re.IGNORECASE)
+OTHER_FORM = re.compile(
+    r"\.(py|html?|tar|tgz|gz|bz2|xz|zst|rar|7z)$", re.IGNORECASE
+)  #: endings of what people hand in instead
 _NUMBER = re.compile(r"(\d+)")
 
 
@@ -89,7 +91,7 @@ def sort_files(
     for file in files:
         if is_notebook(file):
             notebooks.append(file)
-        elif file.trouble is not None or _OTHER_FORM.search(file.name):
+        elif file.trouble is not None or OTHER_FORM.search(file.name):
             found.troubles.setdefault(_named(file, chapters)[2], []).append(file)
         else:
             found.others.append(file)

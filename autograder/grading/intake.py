@@ -14,8 +14,11 @@ from zoneinfo import ZoneInfo
 
 from autograder.grading.archives import File, FileTrouble, read_file, readable, walk
 from autograder.grading.attempts import Attempt, Sorted, choose, sort_files
+from autograder.grading.collecting import Collected, CollectError, collect
 from autograder.grading.course import Chapter
 from autograder.grading.results import Note
+
+__all__ = ["CollectError", "Collected", "Handin", "collect", "find", "parse_timestamp", "strays", "student_folders"]
 
 MAX_SIBLINGS = 50  #: files that are copied along with a notebook
 MAX_SIBLING_BYTES = 20 << 20  #: all of them together

@@ -54,6 +54,22 @@ def chapter_in_name(name: str, chapters: Iterable[str]) -> str | None:
     return winners[0] if len(winners) == 1 else None
 
 
+def without_chapter(name: str, chapters: Iterable[str]) -> str:
+    """What a name says besides the chapter: "jane" of "01-graph - jane (2)"."""
+    text = without_copy_marks(name)
+    chapter = chapter_in_name(text, chapters)
+    if chapter is not None:
+        number, _, topic = slug(chapter).partition("-")
+        topic = r"[\W_]*".join(map(re.escape, topic.split("-")))
+        word = _WORD_AND_NUMBER.format(int(number)) if number.isdigit() else "(?!)"
+        word = word.replace("(?:^|-)", r"(?<![^\W_])").replace("-?0*", r"[\W_]*0*").replace("(?:-|$)", r"(?![^\W_])")
+        for pattern in (rf"{re.escape(number)}[\W_]*{topic}", word, rf"(?<![^\W_]){topic}(?![^\W_])"):
+            text, found = re.subn(pattern, " ", text, count=1, flags=re.IGNORECASE)
+            if found:
+                break
+    return text.strip(" -_.+")
+
+
 def chapter_in_cells(reading: Reading, chapters: Mapping[str, Chapter]) -> str | None:
     """The chapter whose exercises the notebook holds, by marks and equal cells; None where it holds none, or a tie."""
     ids = {cell["metadata"].get("nbgrader", {}).get("grade_id") for cell in reading.cells}

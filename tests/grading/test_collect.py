@@ -1,0 +1,204 @@
+"""`collect`: whatever the platform sends becomes nbgrader's folders, and the source stays as it was."""
+
+import hashlib
+import os
+
+import pytest
+
+from autograder.grading.collecting import CollectError, collect
+from autograder.grading.intake import find
+from autograder.grading.recognize import chapter_in_name, without_chapter
+from tests.grading.corpus import blank, encode, zipped
+from tests.grading.small_chapter import NAME, another_chapter, answered_notebook, other_chapter, small_chapter
+
+OTHER = "02-other"
+CHAPTERS = {NAME: small_chapter(), OTHER: other_chapter()}
+
+
+def mine(student="", name=NAME):
+    """A notebook that differs from student to student."""
+    notebook = answered_notebook() if name == NAME else another_chapter()
+    notebook["cells"][0]["source"] += f"\n\n{student}"
+    return encode(notebook)
+
+
+def put(root, files):
+    for name, data in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    return root
+
+
+def tree(root):
+    return {
+        path.relative_to(root).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in root.rglob("*")
+        if path.is_file()
+    }
+
+
+SHAPES = {
+    "nbgrader's folders": lambda s: f"{s}/{NAME}/{NAME}.ipynb",
+    "a folder per student, any name": lambda s: f"{s}/homework final.ipynb",
+    "chapter first": lambda s: f"{NAME}/{s}/solution.ipynb",
+    "chapter folder, flat": lambda s: f"{NAME}/{s}.ipynb",
+    "flat, chapter behind": lambda s: f"{s}_{NAME}.ipynb",
+    "flat, chapter before": lambda s: f"{NAME} - {s} (1).ipynb",
+    "flat, student alone": lambda s: f"{s}.ipynb",
+    "flat, homework by number": lambda s: f"hw1_{s}.ipynb",
+    "wrapped once more": lambda s: f"submissions/{s}/{NAME}.ipynb",
+    "Moodle, with folders": lambda s: f"{s}_{4000 + len(s)}_assignsubmission_file_/{NAME}.ipynb",
+    "Moodle, without folders": lambda s: f"{s}_{4000 + len(s)}_assignsubmission_file_{NAME}.ipynb",
+    "Canvas": lambda s: f"{s}_1{len(s)}_998{len(s)}_{NAME}-1.ipynb",
+    "Canvas, late": lambda s: f"{s}_LATE_1{len(s)}_998{len(s)}_{NAME}.ipynb",
+    "nbgrader's inbound": lambda s: f"{s}+{NAME}+2026-02-03 15:58:23.948203 UTC+x1/{NAME}.ipynb",
+}
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["folder", "zip"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_shape_becomes_nbgraders(tmp_path, shape, packed):
+    files = {SHAPES[shape](student): mine(student) for student in ("anna", "björk", "chen")}
+    source, target = tmp_path / "in", tmp_path / "out"
+    if packed:
+        source = put(tmp_path, {"in.zip": zipped(files)}) / "in.zip"
+    else:
+        put(source, files)
+    rows = collect(source, target, CHAPTERS)
+    assert {(row.student, row.chapter, row.target) for row in rows} == {
+        (student, NAME, f"{student}/{NAME}/{NAME}.ipynb") for student in ("anna", "björk", "chen")
+    }
+    for student in ("anna", "björk", "chen"):
+        assert (target / student / NAME / f"{NAME}.ipynb").read_bytes() == mine(student)
+    found = [handin for handin in find(target, CHAPTERS) if handin.chapter == NAME]
+    assert [handin.status for handin in found] == ["found"] * 3
+    assert all(handin.timestamp is not None for handin in found) == (shape == "nbgrader's inbound")
+
+
+def test_the_source_is_never_changed_and_a_second_run_adds_nothing(tmp_path):
+    source = put(tmp_path / "in", {f"anna/{NAME}.ipynb": mine("a"), "ben.zip": zipped({f"{NAME}.ipynb": mine("b")})})
+    before = tree(source)
+    collect(source, tmp_path / "out", CHAPTERS)
+    once = tree(tmp_path / "out")
+    again = collect(source, tmp_path / "out", CHAPTERS)
+    assert tree(source) == before
+    assert tree(tmp_path / "out") == once and len(once) == 2
+    assert {row.why for row in again} == {"It is there already."}
+
+
+def test_a_later_attempt_is_put_beside_the_first(tmp_path):
+    put(tmp_path / "one", {f"anna/{NAME}.ipynb": mine("first")})
+    put(tmp_path / "two", {f"anna/{NAME}.ipynb": mine("second")})
+    os.utime(tmp_path / f"one/anna/{NAME}.ipynb", (1e9, 1e9))
+    collect(tmp_path / "one", tmp_path / "out", CHAPTERS)
+    (row,) = collect(tmp_path / "two", tmp_path / "out", CHAPTERS)
+    assert row.target == f"anna/{NAME}/{NAME} (2).ipynb"
+    assert (tmp_path / f"out/anna/{NAME}/{NAME}.ipynb").read_bytes() == mine("first")
+    handin = next(found for found in find(tmp_path / "out", CHAPTERS) if found.chapter == NAME)
+    assert handin.data == mine("second") and handin.attempt == 2
+
+
+def test_of_several_attempts_the_newest_with_answers_is_copied(tmp_path):
+    source = put(tmp_path / "in", {"anna/a.ipynb": mine("old"), "anna/b.ipynb": mine("new"), "anna/c.ipynb": blank()})
+    put(source, {f"ben/{NAME}.ipynb": mine()})
+    for age, name in enumerate(("c", "b", "a")):
+        os.utime(source / f"anna/{name}.ipynb", (1e9 - age, 1e9 - age))
+    rows = collect(source, tmp_path / "out", CHAPTERS)
+    assert [row.source for row in rows if row.target] == ["anna/b.ipynb", f"ben/{NAME}.ipynb"]
+    assert len(rows) == 4
+
+
+def test_several_chapters_in_one_zip(tmp_path):
+    both = zipped({f"{NAME}.ipynb": mine(), "second.ipynb": mine("", OTHER)})
+    put(tmp_path / "in", {"anna.zip": both, "ben.zip": zipped({f"{NAME}.ipynb": mine()})})
+    rows = collect(tmp_path / "in", tmp_path / "out", CHAPTERS)
+    assert {(row.student, row.chapter) for row in rows} == {("anna", NAME), ("anna", OTHER), ("ben", NAME)}
+
+
+def test_two_people_of_one_name_stay_apart(tmp_path):
+    files = {f"Jo Li_{n}_assignsubmission_file_/{NAME}.ipynb": mine(str(n)) for n in (11, 22)}
+    rows = collect(put(tmp_path / "in", files), tmp_path / "out", CHAPTERS)
+    assert {row.student for row in rows} == {"Jo-Li-11", "Jo-Li-22"}
+    assert all(row.target for row in rows)
+
+
+def test_files_beside_a_notebook_come_along(tmp_path):
+    put(tmp_path / "in", {f"anna/{NAME}.ipynb": mine(), "anna/mine.py": b"x = 1", f"ben/{NAME}.ipynb": mine()})
+    rows = collect(tmp_path / "in", tmp_path / "out", CHAPTERS)
+    assert (tmp_path / f"out/anna/{NAME}/mine.py").read_bytes() == b"x = 1"
+    assert len(rows) == 2
+
+
+def test_names_lead_nowhere_else(tmp_path):
+    files = {f"../../evil_{NAME}.ipynb": mine(), f"/abs_{NAME}.ipynb": mine(), f"ok_{NAME}.ipynb": mine()}
+    put(tmp_path, {"deep/in.zip": zipped(files)})
+    rows = collect(tmp_path / "deep/in.zip", tmp_path / "deep/out", CHAPTERS)
+    assert [row.student for row in rows if row.target] == ["ok"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["deep"]
+    assert sorted(p.name for p in (tmp_path / "deep").iterdir()) == ["in.zip", "out"]
+
+
+def test_links_are_not_followed(tmp_path):
+    put(tmp_path / "in", {f"anna/{NAME}.ipynb": mine()})
+    (tmp_path / "secret.ipynb").write_bytes(mine("secret"))
+    (tmp_path / "in/ben").mkdir()
+    (tmp_path / f"in/ben/{NAME}.ipynb").symlink_to(tmp_path / "secret.ipynb")
+    (tmp_path / "in/chen").symlink_to(tmp_path)
+    rows = collect(tmp_path / "in", tmp_path / "out", CHAPTERS)
+    assert [row.student for row in rows if row.target] == ["anna"]
+    assert any("link" in row.why for row in rows)
+
+
+def test_what_cannot_be_placed_says_why(tmp_path):
+    put(
+        tmp_path / "in",
+        {f"{NAME}.ipynb": mine(), "anna/x.ipynb": b"", "anna/notes.pdf": b"%PDF", "ben/work.rar": b"Rar!"},
+    )
+    rows = {row.source: row for row in collect(tmp_path / "in", tmp_path / "out", CHAPTERS)}
+    assert rows[f"{NAME}.ipynb"].target is None and "student" in rows[f"{NAME}.ipynb"].why
+    assert rows["anna/x.ipynb"].target == "anna/x.ipynb"
+    assert rows["ben/work.rar"].target == "ben/work.rar"
+    assert "anna/notes.pdf" not in rows
+    statuses = {(found.student, found.status) for found in find(tmp_path / "out", {NAME: CHAPTERS[NAME]})}
+    assert statuses == {("anna", "unreadable"), ("ben", "unreadable")}
+
+
+def test_the_target_inside_the_source_is_not_collected_again(tmp_path):
+    put(tmp_path, {f"anna/{NAME}.ipynb": mine(), f"ben/{NAME}.ipynb": mine()})
+    for _ in range(2):
+        rows = collect(tmp_path, tmp_path / "submitted", CHAPTERS)
+        assert {row.student for row in rows} == {"anna", "ben"}
+
+
+@pytest.mark.parametrize("name", ["nothing", "file.txt"])
+def test_a_source_that_is_none(tmp_path, name):
+    (tmp_path / "file.txt").write_text("x")
+    with pytest.raises(CollectError, match=name):
+        collect(tmp_path / name, tmp_path / "out", CHAPTERS)
+
+
+NAMES = ["01-graph", "02-saved-tensors", "06-backward-engine"]
+
+
+@pytest.mark.parametrize(
+    ("text", "chapter", "rest"),
+    [
+        ("01-graph", "01-graph", ""),
+        ("01_Graph (3)", "01-graph", ""),
+        ("Copy of 01 graph", "01-graph", ""),
+        ("01-graph - Copy", "01-graph", ""),
+        ("01graph", "01-graph", ""),
+        ("Jane Doe 02 saved tensors v2", "02-saved-tensors", "Jane Doe   v2"),
+        ("week 6", "06-backward-engine", ""),
+        ("hw06_jane", "06-backward-engine", "jane"),
+        ("saved-tensors", "02-saved-tensors", ""),
+        ("s01", None, "s01"),
+        ("2026-01-06", None, "2026-01-06"),
+        ("graph and saved tensors", "02-saved-tensors", "graph and"),
+        ("jane", None, "jane"),
+    ],
+)
+def test_chapters_are_read_from_names(text, chapter, rest):
+    assert chapter_in_name(text, NAMES) == chapter
+    assert without_chapter(text, NAMES) == rest
