@@ -14,6 +14,7 @@ _HOME = {
     "Block": "transformer",
     "Check": "check",
     "count_work": "backward",
+    "counted_chain": "counted",
     "device": "runtime",
     "draw_graph": "graph",
     "draw_ready_queue": "ready_queue",

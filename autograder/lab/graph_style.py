@@ -171,7 +171,7 @@ class Style:
         surface, line = self.fill(node)
         lines = self._leaf(node) if node.kind == "leaf" else self._operation(node)
         if node.note:
-            lines.insert(1, self._wide(self.text(node.note, "name", small=True)))
+            lines.insert(2, self._wide(self.text(f" {node.note} ", "name", small=True)))
         return self._box(lines, surface, "root_line" if root else line, border=2 if root else 1)
 
     def run_label(self, run: list[NodeFacts]) -> str:
@@ -197,7 +197,7 @@ class Style:
         ]
         rows = [self._row(row) for row in node.saved]
         if node.released:
-            rows.append(self._wide(self.text("saved tensors released", "muted", small=True)))
+            rows.append(self._wide(self.text(" saved tensors released ", "muted", small=True)))
         if self.options.values:
             rows += [self._value(name, value) for name, value in node.values]
         return [line for line in [*lines, "<hr/>" if rows else "", *rows] if line]

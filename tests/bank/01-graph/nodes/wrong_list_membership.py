@@ -1,0 +1,10 @@
+# misconception: looks for a node in a list: quadratic
+# fails: a node is looked up, not searched for
+# message: The time grows with the square of the graph: `in` on a list
+def nodes(root):
+    found = [root]
+    for node in found:
+        for operand, _ in node.next_functions:
+            if operand is not None and operand not in found:
+                found.append(operand)
+    return found

@@ -1,0 +1,10 @@
+# misconception: recursion depth: calls itself once per node of a chain
+# fails: a chain of 20,000 nodes
+# message: Python's stack is not that deep.
+def nodes(root, seen=None):
+    seen = {} if seen is None else seen
+    seen[root] = None
+    for operand, _ in root.next_functions:
+        if operand is not None and operand not in seen:
+            nodes(operand, seen)
+    return list(seen)
