@@ -16,7 +16,8 @@ from autograder import __version__
 
 if TYPE_CHECKING:
     from autograder.engine.api import Engine
-    from autograder.grading.results import ClassResult, SubmissionResult
+    from autograder.grading.gradebook import Book
+    from autograder.grading.results import ClassResult
 
 console = Console(highlight=False, soft_wrap=True)
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -25,11 +26,12 @@ errors = Console(stderr=True, highlight=False, soft_wrap=True)
 def _known_errors() -> tuple[type[BaseException], ...]:
     from autograder.authoring.source import SourceError
     from autograder.engine.api import EngineUnavailable
+    from autograder.grading.collecting import CollectError
     from autograder.grading.course import CourseError
     from autograder.grading.database import BookError
     from autograder.grading.reading import Unreadable
 
-    return (SourceError, EngineUnavailable, CourseError, BookError, Unreadable, OSError)
+    return (SourceError, EngineUnavailable, CollectError, CourseError, BookError, Unreadable, OSError)
 
 
 def one_sentence(command: Callable[..., None]) -> Callable[..., None]:
@@ -42,7 +44,9 @@ def one_sentence(command: Callable[..., None]) -> Callable[..., None]:
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except KeyboardInterrupt:
-            errors.print("Stopped. What was graded is in the gradebook; run the same command again to go on.", markup=False)
+            errors.print(
+                "Stopped. What was graded is in the gradebook; run the same command again to go on.", markup=False
+            )
             raise SystemExit(130) from None
         except Exception as error:
             if not isinstance(error, _known_errors()):
@@ -59,10 +63,18 @@ def examples(*lines: str) -> str:
 
 
 ROOT = click.option(
-    "--root", type=click.Path(path_type=Path, file_okay=False), default=Path("."), show_default="here", help="The course's root folder."
+    "--root",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("."),
+    show_default="here",
+    help="The course's root folder.",
 )
 ENGINE = click.option(
-    "--engine", type=click.Choice(["auto", "warm", "kernel"]), default="auto", show_default=True, help="How a notebook is run."
+    "--engine",
+    type=click.Choice(["auto", "warm", "kernel"]),
+    default="auto",
+    show_default=True,
+    help="How a notebook is run.",
 )
 SANDBOX = click.option(
     "--sandbox",
@@ -122,13 +134,26 @@ def build(chapters: tuple[str, ...], prove: bool, root: Path, engine: str) -> No
 
 @main.command(
     help="Grade a class. DIR has nbgrader's shape: DIR/<student>/<chapter>/<chapter>.ipynb."
-    + examples("autograder grade --submitted submitted", "autograder grade 01-graph --submitted submitted --json grades.json --jobs 4"),
+    + examples(
+        "autograder grade --submitted submitted",
+        "autograder grade 01-graph --submitted submitted --json grades.json --jobs 4",
+    ),
 )
 @click.argument("chapters", nargs=-1)
 @click.option("--submitted", required=True, type=click.Path(path_type=Path), help="The folder of submissions.")
-@click.option("--gradebook", default=None, help="SQLAlchemy URL of nbgrader's gradebook.  [default: sqlite:///OUT/gradebook.db]")
-@click.option("--out", type=click.Path(path_type=Path), default=None, help="Where autograded/ goes.  [default: the root]")
-@click.option("--json", "json_file", type=click.Path(path_type=Path, dir_okay=False), default=None, help="Also write the results here.")
+@click.option(
+    "--gradebook", default=None, help="SQLAlchemy URL of nbgrader's gradebook.  [default: sqlite:///OUT/gradebook.db]"
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path), default=None, help="Where autograded/ goes.  [default: the root]"
+)
+@click.option(
+    "--json",
+    "json_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=None,
+    help="Also write the results here.",
+)
 @click.option("--seed", type=int, default=None, help="Seed of hidden inputs.  [default: drawn once per gradebook]")
 @click.option("--regrade", is_flag=True, help="Grade again what has not changed.")
 @JOBS
@@ -154,6 +179,8 @@ def grade(
     from autograder.grading.late import read_config
     from autograder.grading.loading import load_course
     from autograder.grading.references import observe_references
+    from autograder.reporting.table import class_table
+    from autograder.terminal import TABLE_ROWS, print_summary, progress
 
     if not submitted.is_dir():
         raise click.UsageError(f"There is no folder {submitted}: name the folder of submissions with --submitted.")
@@ -169,21 +196,24 @@ def grade(
             book.keep("seed", str(seed))
             for chapter in course.chapters.values():
                 book.register(chapter)
-            with _progress() as advance:
+            with progress(console) as advance:
                 campaign = Campaign(course, runner, book, references, seed, regrade=regrade, on_result=advance)
                 result = campaign.run(submitted)
             book.settle(list(course.chapters))
     if json_file is not None:
         json_file.parent.mkdir(parents=True, exist_ok=True)
         result.write(json_file)
-    _summary(result)
+    console.print(class_table(result.submissions) if len(result.submissions) <= TABLE_ROWS else "")
+    print_summary(console, result)
     if any(submission.needs_person for submission in result.submissions):
         raise SystemExit(1)
 
 
 @main.command(
     help="Judge your own work by the checks that stand in the notebooks. FILE is a notebook, a .py file of answers, or a chapter's name."
-    + examples("autograder check notebooks/01-graph/01-graph.ipynb", "autograder check my_answers.py --chapter 01-graph"),
+    + examples(
+        "autograder check notebooks/01-graph/01-graph.ipynb", "autograder check my_answers.py --chapter 01-graph"
+    ),
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE ...")
 @click.option("--chapter", default=None, help="The chapter, where the file does not say.")
@@ -210,7 +240,10 @@ def check(files: tuple[str, ...], chapter: str | None, root: Path, engine: str, 
                 rows = [Row(item.label, item.passed, item.message) for item in exercise.checks]
                 name = exercise.id.removeprefix("check-")
                 console.print(repr(CheckTable(name, rows, exercise.score or 0.0, exercise.max_score)), markup=False)
-            console.print(f"{path}: {judged.score:g} of {judged.max_score:g} points by the visible checks of {judged.chapter}", markup=False)
+            console.print(
+                f"{path}: {judged.score:g} of {judged.max_score:g} points by the visible checks of {judged.chapter}",
+                markup=False,
+            )
             full = full and judged.score >= judged.max_score
     if not full:
         raise SystemExit(1)
@@ -233,54 +266,159 @@ def _seed(url: str, course_id: str) -> int:
 
 @contextmanager
 def _engine(kind: str, sandbox: str, jobs: int | None, *, quiet: bool = False) -> Iterator[Engine]:
-    import os
-
     from autograder.engine import open_engine
+    from autograder.terminal import cores
 
-    with open_engine(kind, sandbox, jobs or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1) as runner:
+    with open_engine(kind, sandbox, jobs or cores()) as runner:
         if not quiet:
             console.print(runner.describe(), markup=False)
         yield runner
 
 
-@contextmanager
-def _progress() -> Iterator[Callable[[SubmissionResult], None]]:
-    """A bar with rate and time left on a terminal; elsewhere a line now and then."""
-    done = 0
-    if not console.is_terminal:
-
-        def count(result: SubmissionResult) -> None:
-            nonlocal done
-            done += 1
-            if done % 100 == 0:
-                console.print(f"{done} submissions graded")
-
-        yield count
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    with Progress(TextColumn("grading"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"), TimeElapsedColumn(), console=console) as bar:
-        task = bar.add_task("", total=None, rate="")
-
-        def advance(result: SubmissionResult) -> None:
-            bar.advance(task)
-            speed = bar.tasks[0].speed
-            bar.update(task, rate=f"{speed:.1f}/s" if speed else "")
-
-        yield advance
+BOOK = click.option(
+    "--gradebook", default=None, help="SQLAlchemy URL of the gradebook.  [default: sqlite:///gradebook.db in the root]"
+)
 
 
-def _summary(result: ClassResult) -> None:
-    from collections import Counter
+@main.command(
+    help="Sort what was collected, in whatever shape, into nbgrader's: submitted/STUDENT/CHAPTER/CHAPTER.ipynb. SOURCE is a folder or a zip; "
+    "nothing in it is changed." + examples("autograder collect moodle-download.zip --submitted submitted"),
+)
+@click.argument("source", type=click.Path(path_type=Path))
+@click.option("--submitted", required=True, type=click.Path(path_type=Path), help="The folder to fill.")
+@ROOT
+@one_sentence
+def collect(source: Path, submitted: Path, root: Path) -> None:
+    from autograder.grading.collecting import collect as collect_files
+    from autograder.grading.loading import load_course
+    from autograder.terminal import collected_table
 
-    from autograder.reporting.table import escape
+    rows = collect_files(source, submitted, load_course(root).chapters)
+    console.print(collected_table(rows))
+    if any(row.target is None for row in rows):
+        raise SystemExit(1)
 
-    counts = Counter(submission.status for submission in result.submissions)
-    console.print(f"{len(result.submissions)} submissions: " + ", ".join(f"{n} {status}" for status, n in sorted(counts.items())), markup=False)
-    for submission in result.submissions:
-        if submission.needs_person:
-            reasons = [note.text for note in submission.notes if note.needs_person] or [submission.status]
-            console.print(escape(f"  needs a person: {submission.student} {submission.chapter}: {' '.join(reasons)}"), markup=False)
+
+@main.command(help="Write one HTML page of feedback per submission." + examples("autograder feedback --out feedback"))
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("feedback"),
+    show_default=True,
+    help="The folder to write to.",
+)
+@click.option(
+    "--autograded",
+    type=click.Path(path_type=Path),
+    default=None,
+    help="Where answers are read from.  [default: autograded in the root]",
+)
+@BOOK
+@ROOT
+@one_sentence
+def feedback(out: Path, autograded: Path | None, gradebook: str | None, root: Path) -> None:
+    from autograder.reporting.feedback import write_feedback
+
+    with _book(root, gradebook) as book:
+        pages = write_feedback(book.results(), out, book.by_hand(), autograded or root / "autograded")
+    console.print(f"{len(pages)} pages in {out}", markup=False)
+
+
+@main.command(
+    help="Write the class report: one HTML page with plots." + examples("autograder report --out report.html")
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path), default=Path("report.html"), show_default=True, help="The file to write."
+)
+@BOOK
+@ROOT
+@one_sentence
+def report(out: Path, gradebook: str | None, root: Path) -> None:
+    from autograder.grading.campaign import torch_version
+    from autograder.grading.loading import load_course
+    from autograder.grading.results import ClassResult
+    from autograder.reporting.class_report import write_class_report
+
+    course = load_course(root)
+    with _book(root, gradebook) as book:
+        result = ClassResult(course.course_id, int(book.setting("seed") or 0), torch_version(), book.results())
+    console.print(f"{write_class_report(result, out, course.chapters.values())}", markup=False)
+
+
+@main.command(
+    help="Write grades.csv: one line per student and chapter, late penalties and scores given by hand included."
+    + examples("autograder export --to grades.csv")
+)
+@click.option(
+    "--to",
+    "target",
+    type=click.Path(path_type=Path),
+    default=Path("grades.csv"),
+    show_default=True,
+    help="The file to write.",
+)
+@BOOK
+@ROOT
+@one_sentence
+def export(target: Path, gradebook: str | None, root: Path) -> None:
+    from autograder.reporting.export import write_grades
+
+    with _book(root, gradebook) as book:
+        write_grades(book.rows(), target)
+    console.print(f"{target}", markup=False)
+
+
+@main.command(
+    help="List whose grade changed between two runs, and by which check."
+    + examples("autograder compare before.json after.json")
+)
+@click.argument("before", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("after", type=click.Path(path_type=Path, dir_okay=False))
+@one_sentence
+def compare(before: Path, after: Path) -> None:
+    from autograder.reporting.compare import compare as changes_between
+    from autograder.reporting.compare import compare_table
+
+    changes = changes_between(_results(before), _results(after))
+    console.print(compare_table(changes) if changes else "No grade changed.")
+
+
+@main.command(help="Say what this machine offers, and what is missing." + examples("autograder doctor"))
+@ROOT
+@one_sentence
+def doctor(root: Path) -> None:
+    from autograder.doctor import findings
+
+    trouble = False
+    for finding in findings(root):
+        console.print(f"{'ok  ' if finding.fine else 'look'}  {finding.subject}: {finding.text}", markup=False)
+        trouble = trouble or not finding.fine
+    if trouble:
+        raise SystemExit(1)
+
+
+def _results(path: Path) -> ClassResult:
+    from autograder.grading.results import ClassResult
+
+    try:
+        return ClassResult.read(path)
+    except FileNotFoundError:
+        raise click.UsageError(f"There is no file {path}: name what `autograder grade --json` wrote.") from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise click.UsageError(f"{path} is not what `autograder grade --json` writes.") from None
+
+
+def _book(root: Path, url: str | None) -> Book:
+    """The gradebook to read; a sentence where there is none."""
+    from autograder.grading.database import exists
+    from autograder.grading.gradebook import Book
+    from autograder.grading.late import read_config
+
+    url = url or f"sqlite:///{(root / 'gradebook.db').resolve()}"
+    if not exists(url):
+        raise click.UsageError(f"There is no gradebook {url}: grade first, or name it with --gradebook.")
+    config = read_config(root)
+    return Book.open(url, str(config.CourseDirectory.get("course_id", "course")), None, config)
 
 
 if __name__ == "__main__":

@@ -148,7 +148,9 @@ class CheckCell:
             elif hidden or not item.hidden:
                 lines.append(f"check({item.label!r}, {item.thunk}, limit={item.limit!r})")
                 if expected and item.expected is not None:
-                    lines.append(f"check({item.label + EXPECTED_MARK!r}, lambda: ({item.expected}), limit={item.limit!r})")
+                    lines.append(
+                        f"check({item.label + EXPECTED_MARK!r}, lambda: ({item.expected}), limit={item.limit!r})"
+                    )
         return "\n".join(lines)
 
 
@@ -256,7 +258,9 @@ class _Parser:
         for keyword in call.keywords:
             if keyword.arg not in _OPTIONS[kind]:
                 raise GrammarError(f"{_FORMS[kind]} has no option {keyword.arg!r}.", line)
-            options[keyword.arg] = _wrong(keyword.value) if keyword.arg == "wrong" else _literal(keyword.value, keyword.arg)
+            options[keyword.arg] = (
+                _wrong(keyword.value) if keyword.arg == "wrong" else _literal(keyword.value, keyword.arg)
+            )
         label = _literal(call.args[0], "the label")
         if not isinstance(label, str) or not label.strip():
             raise GrammarError("the label is a string.", line)

@@ -42,7 +42,17 @@ def entries(chapter=None):
                 break
             if match := _HEAD.match(line):
                 head[match[1]].append(match[2].strip())
-        found.append(Entry(name, exercise, path, source, " ".join(head["misconception"]), tuple(head["fails"]), " ".join(head["message"])))
+        found.append(
+            Entry(
+                name,
+                exercise,
+                path,
+                source,
+                " ".join(head["misconception"]),
+                tuple(head["fails"]),
+                " ".join(head["message"]),
+            )
+        )
     return found
 
 

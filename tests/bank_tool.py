@@ -33,7 +33,9 @@ def main(name: str, exercise: str | None = None, file: str | None = None) -> int
         chosen = [e for e in entries(name) if exercise in (None, e.exercise) and file in (None, e.path.name)]
         for entry, result, problems in faults(chapter, chosen, engine):
             bad += bool(problems)
-            print(f"{'BAD ' if problems else 'ok  '} {entry.path.relative_to(ROOT)}  {result.score:g}/{result.max_score:g}")
+            print(
+                f"{'BAD ' if problems else 'ok  '} {entry.path.relative_to(ROOT)}  {result.score:g}/{result.max_score:g}"
+            )
             if problems or file:
                 for check in result.checks:
                     print(f"        {'pass' if check.passed else 'FAIL'} {check.label}  {check.message}")

@@ -93,7 +93,10 @@ def snapshot(job, cell, space):
             signal.alarm(60)
             try:
                 with redirect_stdout(io.StringIO()):
-                    exec(compile(cell.source, cell.id, "exec"), {**space, "check": Probe(cell.exercise, job.seed, observed.setdefault)})
+                    exec(
+                        compile(cell.source, cell.id, "exec"),
+                        {**space, "check": Probe(cell.exercise, job.seed, observed.setdefault)},
+                    )
             except BaseException:
                 status = "error"
                 if os.environ.get("BANK_TRACE"):

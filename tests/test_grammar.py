@@ -5,7 +5,7 @@ import pytest
 from autograder.grammar import EXPECTED_MARK, GrammarError, parse, visible
 from autograder.lab.verdict import ErrorName
 
-CELL = '''
+CELL = """
 x = [1, 2]
 check = Check("double", points=3)
 check("two", lambda: double(2), 4, wrong={2: "Secret sentence."}, hint="Secret hint.")
@@ -16,7 +16,7 @@ check("hidden", lambda: double(y), 2 * y, limit=9)
 check.raises("text", lambda: double(None), TypeError, match="secret match")
 ### END HIDDEN TESTS
 check.report()
-'''
+"""
 
 
 def test_the_program_holds_nothing_to_compare_with():
@@ -51,7 +51,9 @@ def test_the_cell_is_read():
 
 
 def test_an_exception_is_a_key_of_wrong():
-    cell = parse('check = Check("a", points=1)\ncheck("l", lambda: 1, 1, wrong={RecursionError: "deep"})\ncheck.report()')
+    cell = parse(
+        'check = Check("a", points=1)\ncheck("l", lambda: 1, 1, wrong={RecursionError: "deep"})\ncheck.report()'
+    )
     assert cell.calls[0].wrong == ((ErrorName("RecursionError"), "deep"),)
 
 
@@ -100,6 +102,10 @@ def test_what_breaks_the_grammar_is_refused_with_a_sentence(source, says):
 
 
 def test_a_predicate_may_comprehend_and_nest():
-    cell = parse(HEAD + "check.that('l', lambda: f(), lambda v: all(math.isclose(a, b) for a, b in zip(v, sorted(v, key=lambda t: t))))\n" + END)
+    cell = parse(
+        HEAD
+        + "check.that('l', lambda: f(), lambda v: all(math.isclose(a, b) for a, b in zip(v, sorted(v, key=lambda t: t))))\n"
+        + END
+    )
     assert cell.calls[0].predicate([1, 2]) and not cell.calls[0].predicate([2, 1])
     assert math.isclose(1, 1)

@@ -103,9 +103,13 @@ def check_cells(notebook: Any, name: str) -> None:
         except GrammarError as error:
             raise SourceError(f"source/{name}.py, cell {grade_id}: {error}") from error
         if grade_id != f"check-{parsed.exercise}" or parsed.exercise not in answers:
-            raise SourceError(f"source/{name}.py, cell {grade_id}: it checks {parsed.exercise!r}, which has no answer cell of that id.")
+            raise SourceError(
+                f"source/{name}.py, cell {grade_id}: it checks {parsed.exercise!r}, which has no answer cell of that id."
+            )
         if parsed.points != float(metadata["points"]):
-            raise SourceError(f"source/{name}.py, cell {grade_id}: Check says {parsed.points:g} points, the metadata {metadata['points']}.")
+            raise SourceError(
+                f"source/{name}.py, cell {grade_id}: Check says {parsed.points:g} points, the metadata {metadata['points']}."
+            )
 
 
 def clean_stale(root: Path, names: list[str]) -> None:

@@ -94,8 +94,12 @@ def _check_metadata(cell: Any, name: str) -> None:
         return
     missing = {"grade", "grade_id", "locked", "schema_version", "solution", "task"} - set(metadata)
     if missing:
-        raise SourceError(f"source/{name}.py: cell {metadata.get('grade_id', '?')!r} lacks nbgrader's {sorted(missing)[0]!r}.")
+        raise SourceError(
+            f"source/{name}.py: cell {metadata.get('grade_id', '?')!r} lacks nbgrader's {sorted(missing)[0]!r}."
+        )
     if metadata["grade"] and not isinstance(metadata.get("points"), (int, float)):
         raise SourceError(f"source/{name}.py: graded cell {metadata['grade_id']!r} lacks its points.")
     if metadata["grade"] and metadata["solution"] and cell.cell_type == "code":
-        raise SourceError(f"source/{name}.py: cell {metadata['grade_id']!r} is answer and check at once; make it two cells.")
+        raise SourceError(
+            f"source/{name}.py: cell {metadata['grade_id']!r} is answer and check at once; make it two cells."
+        )

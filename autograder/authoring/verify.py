@@ -48,10 +48,14 @@ def verify(chapter: Chapter, engine: Engine) -> Verification:
         one, two = _cell(first, cell.id), _cell(second, cell.id)
         where = f"{chapter.name}, cell {cell.id}"
         for observed in (one, two):
-            found.broken += [f"{where}, check {call.label!r}: {why}" for call, why in broken_checks(grammar, observed.observations)]
+            found.broken += [
+                f"{where}, check {call.label!r}: {why}" for call, why in broken_checks(grammar, observed.observations)
+            ]
         found.constant[grammar.exercise] = _constant_share(grammar, one, two)
         if not _is_prediction(chapter, grammar.exercise) and grammar.hidden_share < HIDDEN_SHARE:
-            found.broken.append(f"{where}: hidden checks carry {grammar.hidden_share:.0%} of the points, at least half is asked.")
+            found.broken.append(
+                f"{where}: hidden checks carry {grammar.hidden_share:.0%} of the points, at least half is asked."
+            )
     found.broken = list(dict.fromkeys(found.broken))
     return found
 

@@ -140,7 +140,9 @@ class Campaign:
             reading = read_notebook(handin.data)
             restored = restore(reading, chapter)
         except Unreadable as reason:
-            self._settle(handin, chapter, "unreadable", [*handin.notes, Note("unreadable", str(reason), needs_person=True)])
+            self._settle(
+                handin, chapter, "unreadable", [*handin.notes, Note("unreadable", str(reason), needs_person=True)]
+            )
             return None
         key = f"{handin.student}/{handin.chapter}"
         notes = [*handin.notes, *reading.notes, *restored.notes]
@@ -163,9 +165,7 @@ class Campaign:
         pending = self._pending.pop(run.key)
         handin, chapter = pending.handin, pending.chapter
         runs = {cell.id: cell for cell in run.cells}
-        exercises = [
-            self._exercise(cell, chapter, runs) for cell in chapter.cells if cell.role in ("check", "manual")
-        ]
+        exercises = [self._exercise(cell, chapter, runs) for cell in chapter.cells if cell.role in ("check", "manual")]
         score, max_score = sums(exercises)
         result = SubmissionResult(
             handin.student,
@@ -197,14 +197,22 @@ class Campaign:
         """A hand-in that gets no grade: missing or unreadable."""
         max_score = sum(cell.points for cell in chapter.checks if cell.exercise not in self.course.skipped)
         result = SubmissionResult(
-            handin.student, handin.chapter, status, None, max_score, source=_source(handin), notes=notes  # type: ignore[arg-type]
+            handin.student,
+            handin.chapter,
+            status,
+            None,
+            max_score,
+            source=_source(handin),
+            notes=notes,  # type: ignore[arg-type]
         )
         notebook = None
         if status == "unreadable":
             notebook = unreadable_notebook(chapter, result)
         self._write(handin, result, frozenset(), notebook)
 
-    def _write(self, handin: Handin, result: SubmissionResult, unanswered: frozenset[str], notebook: dict[str, Any] | None) -> None:
+    def _write(
+        self, handin: Handin, result: SubmissionResult, unanswered: frozenset[str], notebook: dict[str, Any] | None
+    ) -> None:
         self._batch.append(Written(result, self._fingerprint(handin), handin.timestamp, unanswered, notebook))
         if len(self._batch) >= BATCH_SIZE or time.monotonic() - self._flushed > BATCH_SECONDS:
             self._flush()
@@ -219,7 +227,7 @@ class Campaign:
                 self.on_result(item.result)
 
     def _fingerprint(self, handin: Handin) -> str:
-        return hashlib.sha256(f"{handin.sha256} {self._marks[handin.chapter]} {self.engine.name}".encode()).hexdigest()
+        return hashlib.sha256(f"{handin.mark} {self._marks[handin.chapter]} {self.engine.name}".encode()).hexdigest()
 
 
 def sums(exercises: list[ExerciseResult]) -> tuple[float, float]:

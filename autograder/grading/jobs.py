@@ -31,7 +31,14 @@ def _program(source: str, expected: bool) -> str:
     return parsed(source).program(expected=expected)
 
 
-def reference_job(chapter: Chapter, seed: int, *, answers: Mapping[str, str] | None = None, only: str | None = None, expected: bool = False) -> Job:
+def reference_job(
+    chapter: Chapter,
+    seed: int,
+    *,
+    answers: Mapping[str, str] | None = None,
+    only: str | None = None,
+    expected: bool = False,
+) -> Job:
     """A job of the chapter's course, answer and check cells, without demo cells.
 
     Parameters
@@ -60,5 +67,3 @@ def reference_job(chapter: Chapter, seed: int, *, answers: Mapping[str, str] | N
         elif cell.role == "check":
             cells.append(check_job_cell(cell, expected))
     return Job(f"reference/{chapter.name}", tuple(cells), seed)
-
-

@@ -22,7 +22,9 @@ NOT_RUN = "This check did not run."
 PREDICATE_SECONDS = 2.0
 
 
-def judge(grade_id: str, cell: CheckCell, run: CellRun, reference: Mapping[str, Observation], *, max_score: float) -> ExerciseResult:
+def judge(
+    grade_id: str, cell: CheckCell, run: CellRun, reference: Mapping[str, Observation], *, max_score: float
+) -> ExerciseResult:
     """Grade one exercise.
 
     Parameters

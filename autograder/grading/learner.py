@@ -76,11 +76,15 @@ def check_file(engine: Engine, chapters: dict[str, Chapter], path: Path, name: s
         cells, notes = list(_answer_cells(chapter, data.decode("utf-8", "replace"))), []
     else:
         reading = read_notebook(data)
-        chapter = _chapter_named(chapters, path, name) or _chapter_like(chapters, path, {c.grade_id for c in reading.cells})
+        chapter = _chapter_named(chapters, path, name) or _chapter_like(
+            chapters, path, {c.grade_id for c in reading.cells}
+        )
         restored = restore(reading, chapter)
         notes = [*reading.notes, *restored.notes]
         cells = [
-            _check_cell(chapter, placed.id) if placed.role == "check" else Cell(placed.id, placed.source, _role(placed.role), placed.exercise, CELL_LIMIT)
+            _check_cell(chapter, placed.id)
+            if placed.role == "check"
+            else Cell(placed.id, placed.source, _role(placed.role), placed.exercise, CELL_LIMIT)
             for placed in restored.cells
             if placed.run
         ]
@@ -90,7 +94,9 @@ def check_file(engine: Engine, chapters: dict[str, Chapter], path: Path, name: s
     for cell in chapter.checks:
         result = runs.get(cell.id) or CellRun(cell.id)
         expected = {
-            label.removesuffix(EXPECTED_MARK): value for label, value in result.observations.items() if label.endswith(EXPECTED_MARK)
+            label.removesuffix(EXPECTED_MARK): value
+            for label, value in result.observations.items()
+            if label.endswith(EXPECTED_MARK)
         }
         exercises.append(judge(cell.id, parsed(visible(cell.source)), result, expected, max_score=cell.points))
     return Judged(path, chapter.name, exercises, notes)

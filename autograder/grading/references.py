@@ -38,7 +38,9 @@ def observe_references(engine: Engine, chapters: Iterable[Chapter], seed: int) -
         chapter = known[run.key]
         for cell in run.cells:
             if cell.status != "ran":
-                errors = [f"{o.get('ename')}: {o.get('evalue')}" for o in cell.outputs if o.get("output_type") == "error"]
+                errors = [
+                    f"{o.get('ename')}: {o.get('evalue')}" for o in cell.outputs if o.get("output_type") == "error"
+                ]
                 why = errors[-1] if errors else cell.status
                 raise CourseError(
                     f"The reference of {run.key} does not run here: cell {cell.id} ended with {why}. Nobody was graded; "

@@ -56,7 +56,11 @@ def trouble_of(observed: Observation) -> str | None:
         case {"error": {"type": str(kind), "text": str(text)}}:
             return f"It raised {kind}: {text}" if text else f"It raised {kind}."
         case {"timeout": limit}:
-            return f"It ran for more than {limit:g} s and was stopped." if isinstance(limit, (int, float)) else "It was stopped."
+            return (
+                f"It ran for more than {limit:g} s and was stopped."
+                if isinstance(limit, (int, float))
+                else "It was stopped."
+            )
         case {"opaque": str(sentence)}:
             return sentence
     return None
@@ -179,7 +183,9 @@ def _phrase(kind: str, observed: Any) -> str:
     return f"{_NAMES[kind]} ({show(observed, 80)})"
 
 
-def _sequences(observed: list[Any], expected: list[Any], where: str, rtol: float | None, atol: float | None) -> str | None:
+def _sequences(
+    observed: list[Any], expected: list[Any], where: str, rtol: float | None, atol: float | None
+) -> str | None:
     for index, (have, want) in enumerate(zip(observed, expected, strict=False)):
         difference = _compare(have, want, f"{where}[{index}]", rtol, atol)
         if difference:
@@ -189,7 +195,9 @@ def _sequences(observed: list[Any], expected: list[Any], where: str, rtol: float
     return None
 
 
-def _mappings(observed: dict[str, Any], expected: dict[str, Any], where: str, rtol: float | None, atol: float | None) -> str | None:
+def _mappings(
+    observed: dict[str, Any], expected: dict[str, Any], where: str, rtol: float | None, atol: float | None
+) -> str | None:
     missing = [key for key in expected if key not in observed]
     surplus = [key for key in observed if key not in expected]
     if missing:
@@ -203,7 +211,9 @@ def _mappings(observed: dict[str, Any], expected: dict[str, Any], where: str, rt
     return None
 
 
-def _tensors(observed: dict[str, Any], expected: dict[str, Any], where: str, rtol: float | None, atol: float | None) -> str | None:
+def _tensors(
+    observed: dict[str, Any], expected: dict[str, Any], where: str, rtol: float | None, atol: float | None
+) -> str | None:
     if observed["shape"] != expected["shape"]:
         return f"{_at(where)}expected shape {tuple(expected['shape'])}, got {tuple(observed['shape'])}."
     if observed["dtype"] != expected["dtype"]:
@@ -215,7 +225,9 @@ def _tensors(observed: dict[str, Any], expected: dict[str, Any], where: str, rto
     return None
 
 
-def _numbers(observed: Any, expected: Any, dtype: str, where: str, rtol: float | None, atol: float | None) -> str | None:
+def _numbers(
+    observed: Any, expected: Any, dtype: str, where: str, rtol: float | None, atol: float | None
+) -> str | None:
     if _close(observed, expected, dtype, rtol, atol):
         return None
     return f"{_at(where)}expected {show(expected)}, got {show(observed)}."
@@ -278,7 +290,12 @@ def _show(observed: Any, depth: int) -> str:
     body = observed[kind]
     match kind:
         case "list":
-            return "[" + ", ".join(_show(item, depth + 1) for item in body[:60]) + (", ..." if len(body) > 60 else "") + "]"
+            return (
+                "["
+                + ", ".join(_show(item, depth + 1) for item in body[:60])
+                + (", ..." if len(body) > 60 else "")
+                + "]"
+            )
         case "tuple":
             inner = ", ".join(_show(item, depth + 1) for item in body[:60]) + (", ..." if len(body) > 60 else "")
             return f"({inner},)" if len(body) == 1 else f"({inner})"

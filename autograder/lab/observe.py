@@ -125,7 +125,9 @@ class _Reducer:
                 return self.reduce(value.item(), 1)
         name = _name(kind)
         article = "an" if name[:1].lower() in "aeiou" else "a"
-        raise _Opaque(f"This is {article} {name}; return plain data such as a number, a list, a tuple, a dict or a tensor.")
+        raise _Opaque(
+            f"This is {article} {name}; return plain data such as a number, a list, a tuple, a dict or a tensor."
+        )
 
     def tensor(self, value: Any) -> Observation:
         self.spend(value.numel())

@@ -23,6 +23,8 @@ def seed_everything(*parts: object) -> None:
         sys.modules["numpy"].random.seed(value)
     if "torch" in sys.modules:
         torch = sys.modules["torch"]
-        torch.default_generator.manual_seed(value)  # torch.manual_seed takes 100 times as long to note it for absent devices
+        torch.default_generator.manual_seed(
+            value
+        )  # torch.manual_seed takes 100 times as long to note it for absent devices
         if torch.cuda.is_initialized():
             torch.cuda.manual_seed_all(value)

@@ -9,7 +9,7 @@ from autograder.grading.judge import NOT_RUN, broken_checks, judge
 from autograder.grammar import EXPECTED_MARK, parse
 from autograder.lab.observe import observe, observe_error
 
-CELL = parse('''
+CELL = parse("""
 check = Check("double", points=4)
 check("two", lambda: double(2), 4, wrong={2: "Nothing was doubled."})
 ### BEGIN HIDDEN TESTS
@@ -18,7 +18,7 @@ check.that("rises", lambda: [double(1), double(2)], lambda v: v[0] < v[1])
 check.raises("text", lambda: double(None), TypeError, match="unsupported")
 ### END HIDDEN TESTS
 check.report()
-''')
+""")
 GOOD = {
     "two": observe(4),
     "random": observe([0.5, 3.0]),
@@ -76,7 +76,22 @@ json_values = st.recursive(
     lambda inner: st.one_of(
         st.lists(inner, max_size=3),
         st.dictionaries(
-            st.sampled_from(["list", "tuple", "dict", "tensor", "float", "error", "opaque", "timeout", "shape", "data", "dtype", "type"]),
+            st.sampled_from(
+                [
+                    "list",
+                    "tuple",
+                    "dict",
+                    "tensor",
+                    "float",
+                    "error",
+                    "opaque",
+                    "timeout",
+                    "shape",
+                    "data",
+                    "dtype",
+                    "type",
+                ]
+            ),
             inner,
             max_size=3,
         ),
@@ -102,6 +117,11 @@ def test_data_cannot_make_a_predicate_count_for_ever():
 
 
 def test_broken_checks_are_those_that_the_reference_fails():
-    seen = {**GOOD, "two" + EXPECTED_MARK: observe(5), "random" + EXPECTED_MARK: observe([0.5, 3.0]), "rises": observe([2, 1])}
+    seen = {
+        **GOOD,
+        "two" + EXPECTED_MARK: observe(5),
+        "random" + EXPECTED_MARK: observe([0.5, 3.0]),
+        "rises": observe([2, 1]),
+    }
     assert [call.label for call, _ in broken_checks(CELL, seen)] == ["two", "rises"]
     assert [why for _, why in broken_checks(CELL, {})] == [NOT_RUN] * 4

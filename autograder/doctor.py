@@ -1,0 +1,80 @@
+"""What this machine offers to the course, and what is missing."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from autograder.authoring.source import PLACEHOLDER, repository, source_names
+
+_PACKAGES = ("torch", "matplotlib", "graphviz", "jupyterlab", "nbgrader", "jupytext", "nbclient")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the doctor's report: fine, or something to look at."""
+
+    subject: str
+    text: str
+    fine: bool = True
+
+
+def findings(root: Path) -> Iterator[Finding]:
+    """Look at the interpreter, the packages, dot, the engines and the course in `root`."""
+    yield Finding("python", sys.version.split()[0], sys.version_info >= (3, 11))
+    for package in _PACKAGES:
+        yield _package(package, required=True)
+    yield _package("triton", required=False)
+    yield from _drawing()
+    yield from _engines()
+    yield from _course(root)
+
+
+def _package(name: str, *, required: bool) -> Finding:
+    try:
+        return Finding(name, version(name))
+    except PackageNotFoundError:
+        if required:
+            return Finding(name, "not installed: run `make setup`.", False)
+        return Finding(name, "not installed; the exercise that needs it is left out of the grade.")
+
+
+def _drawing() -> Iterator[Finding]:
+    from autograder.lab.runtime import find_dot
+
+    dot = find_dot()
+    yield Finding(
+        "dot",
+        str(dot) if dot else "not found, drawings show their text: install graphviz or graphviz-pure.",
+        dot is not None,
+    )
+
+
+def _engines() -> Iterator[Finding]:
+    from autograder.engine import describe_machine
+
+    for subject, text, fine in describe_machine():
+        yield Finding(subject, text, fine)
+
+
+def _course(root: Path) -> Iterator[Finding]:
+    names = source_names(root) if (root / "source").is_dir() else []
+    if not names:
+        yield Finding("course", f"{root.resolve()} holds no chapter in source/: run this in the course's root.", False)
+        return
+    yield Finding("course", f"{len(names)} chapters: {', '.join(names)}")
+    unbuilt = [name for name in names if not (root / "notebooks" / name / f"{name}.ipynb").is_file()]
+    if unbuilt:
+        yield Finding("release", f"not built: {', '.join(unbuilt)}; run `make notebooks`.", False)
+    address = repository(root)
+    if address == PLACEHOLDER:
+        yield Finding(
+            "repository",
+            f"still {PLACEHOLDER}: set [tool.autograder] repository in pyproject.toml and run `make notebooks`, then Colab links work.",
+            False,
+        )
+    else:
+        yield Finding("repository", address)
