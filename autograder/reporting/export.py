@@ -10,6 +10,7 @@ from pathlib import Path
 
 from autograder.grading.gradebook import GradeRow
 from autograder.reporting.pages import write
+from autograder.reporting.table import visible
 
 COLUMNS = (
     "assignment",
@@ -31,8 +32,8 @@ COLUMNS = (
 def grades_csv(rows: Iterable[GradeRow]) -> str:
     """The text of grades.csv. Times are UTC; nothing handed in is zero points, as `nbgrader export` has it.
 
-    A text that a spreadsheet would take for a formula (it begins with =, +, -, @, a tab or a carriage return) gets an
-    apostrophe in front.
+    A text that a spreadsheet would take for a formula (it begins with =, +, - or @) gets an apostrophe in front.
+    Control characters are written out, line breaks and tabs become spaces.
     """
     text = StringIO()
     table = csv.writer(text, lineterminator="\n")
@@ -58,7 +59,8 @@ def write_grades(rows: Iterable[GradeRow], path: Path) -> Path:
 
 
 def _safe(text: str) -> str:
-    return f"'{text}" if text[:1] in {"=", "+", "-", "@", "\t", "\r"} else text
+    text = visible(text.translate({ord(c): " " for c in "\t\r\n"}))
+    return f"'{text}" if text.lstrip()[:1] in {"=", "+", "-", "@"} else text
 
 
 def _time(moment: datetime | None) -> str:

@@ -1,0 +1,129 @@
+"""grades.csv, the terminal table and the comparison of two runs."""
+
+from __future__ import annotations
+
+import csv
+from datetime import datetime
+from io import StringIO
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from autograder.grading.gradebook import Book, GradeRow, Written
+from autograder.grading.results import CheckResult, ClassResult
+from autograder.reporting.compare import compare, compare_table
+from autograder.reporting.export import COLUMNS, grades_csv, write_grades
+from autograder.reporting.table import class_table, escape, first_trouble
+from tests.reporting import sample_class as sample
+
+
+def shown(table) -> str:
+    out = StringIO()
+    Console(file=out, width=160, force_terminal=True, color_system="standard").print(table)
+    return out.getvalue()
+
+
+def row(student: str, **values) -> GradeRow:
+    plain = {"last_name": "", "first_name": "", "email": "", "due": None, "timestamp": None, "max_score": 10.0}
+    plain |= {"raw_score": 1.0, "late_submission_penalty": 0.0, "score": 1.0, "needs_manual_grade": False}
+    return GradeRow(chapter="01-graph", student=student, status="graded", **(plain | values))
+
+
+def lines(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(StringIO(text)))
+
+
+def test_grades_csv_has_nbgraders_columns(tmp_path):
+    with Book.open(f"sqlite:///{tmp_path}/gradebook.db", "autograd") as book:
+        for chapter in sample.chapters():
+            book.register(chapter)
+        book.write([Written(result, "x", datetime(2025, 1, 31, 12)) for result in sample.sample_class().submissions])
+        text = write_grades(book.rows(), tmp_path / "out/grades.csv").read_text("utf-8")
+    read = {(line["assignment"], line["student_id"]): line for line in lines(text)}
+    assert len(read) == 24
+    bea = read["01-graph", "bea"]
+    assert (bea["score"], bea["max_score"], bea["timestamp"]) == ("9.25", "12", "2025-01-31 12:00:00")
+    assert (bea["needs_manual_grade"], bea["status"]) == ("yes", "graded")
+    assert read["01-graph", "jomo"]["score"] == "0" and read["01-graph", "jomo"]["status"] == "missing"
+    assert read["01-graph", "ilse"]["status"] == "unreadable"
+    assert ("01-graph", "'=cmd|calc") in read
+
+
+@given(st.text(max_size=20), st.sampled_from(["", "=", "+", "-", "@", "\t=", "\r="]))
+def test_no_cell_is_a_formula(text, start):
+    name = start + text
+    (line,) = lines(grades_csv([row(name, first_name=name, email=name)]))
+    for value in (line["student_id"], line["first_name"], line["email"]):
+        assert value.strip()[:1] not in {"=", "+", "-", "@"}
+        if name.isprintable():
+            assert value.removeprefix("'") == name.removeprefix("'")
+    assert tuple(line) == COLUMNS
+
+
+def test_the_table_shows_what_matters():
+    text = shown(class_table(sample.sample_class().submissions))
+    assert "walk: one entry per path" in text
+    assert "9.25 / 10" in text
+    assert "Nothing handed in." in text
+    assert "[red]" in shown(class_table([_named("[red]x[/red]")]))  # no markup
+
+
+def _named(student: str):
+    result = sample.result("ada", "01-graph")
+    result.student = student
+    return result
+
+
+@given(st.text(st.characters(), max_size=40))
+def test_nothing_reaches_the_terminal_but_text(text):
+    clean = escape(text)
+    assert clean.isprintable() or clean == ""
+    result = _named("x" + text)
+    result.exercises[0].checks[0] = CheckResult(text, False)
+    out = StringIO()
+    Console(file=out, width=400).print(class_table([result]))
+    assert all(c.isprintable() for line in out.getvalue().split("\n") for c in line)
+
+
+@pytest.mark.parametrize("text", ["\x1b[2J", "\x9b31m", "\u202egnp.exe", "a\u200bb", "\x07", "\x00"])
+def test_terminal_tricks_are_written_out(text):
+    assert "\\" in escape(text)
+
+
+def test_the_first_trouble():
+    assert first_trouble(sample.result("ada", "01-graph")) == ""
+    assert first_trouble(sample.result("dilnoza", "01-graph")) == "nodes: a chain of 20,000 nodes"
+
+
+def test_compare_names_whose_grade_changed_and_by_which_check():
+    before, after = sample.sample_class(), sample.sample_class()
+    assert compare(before, after) == []
+    walk = next(s for s in after.submissions if (s.student, s.chapter) == ("bea", "01-graph")).exercises[0]
+    walk.checks[1].passed = True
+    walk.checks[3] = CheckResult("a new check", False, True, "No.")
+    walk.score = 2.0
+    after.submissions = [s for s in after.submissions if s.student != "ada"]
+    ilse = next(s for s in after.submissions if (s.student, s.chapter) == ("ilse", "01-graph"))
+    ilse.status, ilse.score = "graded", 4.0
+    changes = compare(before, after)
+    assert [(c.student, c.chapter) for c in changes] == [
+        ("ada", "01-graph"),
+        ("ada", "02-saved-tensors"),
+        ("bea", "01-graph"),
+        ("ilse", "01-graph"),
+    ]
+    assert (changes[0].status_before, changes[0].status_after) == ("graded", "absent")
+    assert [str(check) for check in changes[2].checks] == [
+        "walk: one entry per path: failed, now passed",
+        "walk: depth counts from the root: passed, now absent",
+        "walk: a new check: absent, now failed",
+    ]
+    text = shown(compare_table(changes))
+    assert "walk: one entry per path: failed, now passed" in text and "unreadable" in text and "4 / 10" in text
+
+
+def test_compare_reads_what_grade_wrote(tmp_path):
+    sample.sample_class().write(tmp_path / "a.json")
+    assert compare(ClassResult.read(tmp_path / "a.json"), sample.sample_class()) == []

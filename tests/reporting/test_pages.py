@@ -1,0 +1,201 @@
+"""Feedback and class report: what they say, and that nothing a student wrote is more than text in them."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from autograder.grading.autograded import autograded_notebook, encode
+from autograder.grading.course import chapter_of
+from autograder.grading.gradebook import ByHand
+from autograder.grading.results import CheckResult, ClassResult, ExerciseResult, Note, SubmissionResult
+from autograder.reporting.class_report import class_report_page, write_class_report
+from autograder.reporting.feedback import feedback_page, write_feedback
+from autograder.reporting.pages import points
+from autograder.reporting.summary import sentences_of, summarize
+from tests.reporting import sample_class as sample
+
+
+class _Page(HTMLParser):
+    """The text of a page, the tags in it, and every address that it would load."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self.tags: set[str] = set()
+        self.handlers: list[str] = []
+        self.loads: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        for name, value in attrs:
+            if name.startswith("on"):
+                self.handlers.append(name)
+            if name in {"src", "href", "xlink:href", "data", "srcset"} and not (value or "").startswith(("#", "data:")):
+                self.loads.append(value)
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.texts).split())
+
+
+def assert_self_contained(html: str) -> _Page:
+    page = _Page(html)
+    assert not page.loads and not page.handlers
+    assert not page.tags & {"script", "img", "link", "iframe", "object"}
+    assert not re.search(r"url\((?!#)|@import", html)
+    return page
+
+
+def test_feedback_names_each_check_with_its_message():
+    result = sample.result("cem", "01-graph")
+    page = assert_self_contained(feedback_page(result))
+    for exercise in result.exercises:
+        for check in exercise.checks:
+            assert check.label in page.text
+            assert (check.message in page.text) == (not check.passed) or not check.message
+    assert "6.58 of 10 points" in page.text
+    assert "Not in this score yet: explain-01-graph (2 points). A person grades it." in page.text
+    assert page.text.count("\N{BALLOT X} fail") == 3
+
+
+def test_feedback_escapes_what_a_student_wrote():
+    html = feedback_page(sample.result("goran", "01-graph"), answers={"walk": f"{sample.LIVE}\x1b[0m"})
+    page = assert_self_contained(html)
+    assert page.text.count(sample.LIVE) == 2
+    assert "\x1b" not in html and "\\x1b[31m" in page.text
+
+
+def test_feedback_counts_what_people_gave():
+    by_hand = ByHand(
+        {"explain-01-graph": 1.5, "check-walk": 3.0}, {"check-walk": 0.25}, {"walk": "Read <b>again</b>."}, 2.0
+    )
+    page = assert_self_contained(feedback_page(sample.result("bea", "01-graph"), by_hand))
+    assert "9.75 of 12 points" in page.text  # 3.25 + 4 + 3 + 1.5 - 2
+    assert "Handed in late: 2 points were taken off." in page.text
+    assert "Read <b>again</b>." in page.text
+    assert "Not in this score yet" not in page.text
+
+
+def test_feedback_on_what_could_not_be_read():
+    page = assert_self_contained(feedback_page(sample.result("ilse", "01-graph")))
+    assert "unreadable" in page.text and sample.LIVE in page.text and "points" not in page.text
+
+
+def test_a_penalty_never_makes_a_score_negative():
+    page = _Page(feedback_page(sample.result("emre", "01-graph"), ByHand(penalty=3.0)))
+    assert "0 of 10 points" in page.text
+
+
+def test_feedback_files_stand_in_nbgraders_shape(tmp_path):
+    chapter = sample.chapters()[0]
+    result = sample.result("ada", "01-graph")
+    place = tmp_path / "autograded/ada/01-graph"
+    place.mkdir(parents=True)
+    notebook = autograded_notebook(sample.submission_cells("ada", chapter), chapter, result)
+    (place / "01-graph.ipynb").write_bytes(encode(notebook))
+    results = [result, sample.result("jomo", "01-graph"), sample.result("ilse", "01-graph")]
+    paths = write_feedback(results, tmp_path / "feedback", autograded=tmp_path / "autograded")
+    assert [str(path.relative_to(tmp_path)) for path in paths] == [
+        "feedback/ada/01-graph/01-graph.html",
+        "feedback/ilse/01-graph/01-graph.html",
+    ]
+    assert "return x # ada" in _Page(paths[0].read_text("utf-8")).text
+    assert sorted(path.name for path in paths[0].parent.iterdir()) == ["01-graph.html"]
+
+
+def test_the_class_report_says_how_the_class_did(tmp_path):
+    path = write_class_report(sample.sample_class(), tmp_path / "deep/report.html")
+    page = assert_self_contained(path.read_text("utf-8"))
+    assert "12 students, 2 chapters" in page.text
+    assert "20 graded 1 repaired 1 unreadable 2 missing 85 % median score" in page.text
+    assert page.text.index("Needs a person") < page.text.index("ilse") < page.text.index("Scores per chapter")
+    assert "4 of 10" in page.text  # beside the bar of "one entry per path"
+    assert "You visited the leaf once." in page.text and "bea, cem, emre, zoë müller" in page.text
+    assert "var(--good)" in path.read_text("utf-8") and "#040404" not in path.read_text("utf-8")
+
+
+def test_the_class_report_is_the_same_twice():
+    assert class_report_page(sample.sample_class()) == class_report_page(sample.sample_class())
+
+
+def test_an_empty_class_has_a_report():
+    page = assert_self_contained(class_report_page(ClassResult("autograd", 0, "", [])))
+    assert "0 students" in page.text
+    missing = ClassResult("autograd", 0, "", [sample.result("jomo", "01-graph")])
+    assert "Nothing handed in." in assert_self_contained(class_report_page(missing)).text
+
+
+def test_the_summary_counts():
+    summary = summarize(sample.sample_class())
+    walk = next(item for item in summary.exercises if item.name == "walk")
+    assert (walk.full, walk.some, walk.none, walk.count) == (5, 4, 1, 10)
+    assert walk.mean == pytest.approx((5 * 3 + 4 * 2.25 + 0) / 30)
+    worst = summary.checks[0]
+    assert (worst.label, worst.failed, worst.count) == ("one entry per path", 4, 10)
+    assert [(item.student, item.chapter) for item, _ in summary.needs_person] == [("ilse", "01-graph")]
+    assert all(not item.known for item in summary.misconceptions)
+
+
+def test_a_known_mistake_is_told_from_a_hint():
+    """What a visible check got stands before the sentence: the sentence brings those together who made one mistake."""
+    source, release = sample.notebooks("01-graph")
+    for notebook in (source, release):
+        for cell in notebook["cells"]:
+            mark = cell["metadata"].get("nbgrader", {})
+            if mark.get("grade_id", "").startswith("check-"):
+                name = mark["grade_id"].removeprefix("check-")
+                cell["source"] = f"check = Check('{name}', points={mark['points']})\n"
+                cell["source"] += (
+                    f"check('a', lambda: {name}(1), 3, wrong={{2: 'Off by one.'}}, hint='Count.')\ncheck.report()"
+                )
+    sentences = sentences_of([chapter_of("01-graph", source, release)])
+    assert sentences["01-graph", "check-walk", "a"] == ("Off by one.",)
+
+    def failed(student: str, message: str) -> SubmissionResult:
+        check = CheckResult("a", False, False, message)
+        exercise = ExerciseResult("check-walk", "ran", False, 0.0, 3.0, [check])
+        return SubmissionResult(student, "01-graph", "graded", 0.0, 3.0, exercises=[exercise])
+
+    result = ClassResult(
+        "autograd",
+        0,
+        "",
+        [failed("a", "Got 2. Off by one."), failed("b", "Got 2.0. Off by one."), failed("c", "Got 9. Count.")],
+    )
+    first, second = summarize(result, sentences).misconceptions
+    assert (first.sentence, first.known, first.students) == ("Off by one.", True, ["a", "b"])
+    assert (second.sentence, second.known, second.students) == ("Got 9. Count.", False, ["c"])
+
+
+TEXT = st.text(st.characters(), max_size=30) | st.sampled_from(
+    [sample.LIVE, "]]></svg><script>", "$x$", "\\frac", "\ud800", "{{ 7*7 }}"]
+)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(TEXT, TEXT, TEXT, TEXT)
+def test_any_text_is_only_text(student, chapter, label, message):
+    check = CheckResult(label, False, False, message)
+    exercise = ExerciseResult(f"check-{label}", "ran", False, 1.0, 2.0, [check])
+    result = SubmissionResult(
+        student, chapter, "graded", 1.0, 2.0, notes=[Note("x", message, label, True)], exercises=[exercise]
+    )
+    assert_self_contained(feedback_page(result, ByHand(comments={label: message}), {label: message}))
+    assert_self_contained(class_report_page(ClassResult(chapter, 0, message, [result])))
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(None, "\N{EN DASH}"), (0.0, "0"), (3.0, "3"), (2.25, "2.25"), (6.58333, "6.58"), (100.0, "100"), (0.001, "0")],
+)
+def test_points(value, shown):
+    assert points(value) == shown
