@@ -13,7 +13,7 @@ from autograder.grading.slimming import drop_outputs
 
 MAX_BYTES = 256 << 20  #: a larger file is not opened
 MAX_TEXT = 64 << 20  #: characters that may be left when outputs are gone
-SLIM_FROM = 1 << 20  #: below this the whole file is parsed, outputs and all
+SLIM_FROM = 16 << 20  #: below this parsing all of it, outputs too, is quicker and small enough
 MAX_CELLS = 20_000
 
 AGAIN = "ask the student to open it in Jupyter, save it, and hand in the .ipynb file again"
@@ -153,7 +153,7 @@ def _parse(text: str, notes: list[Note]) -> Any:
                 return value
         raise Unreadable(_why_not_json(text, error)) from None
     except ValueError as error:  # a number with thousands of digits
-        raise Unreadable(f"The file is no notebook ({error}); {AGAIN}.") from None
+        raise Unreadable(f"The file is no notebook ({str(error)[:60]}); {AGAIN}.") from None
 
 
 _CONFLICT = re.compile(r"^(<<<<<<<|>>>>>>>) ?", re.MULTILINE)
