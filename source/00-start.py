@@ -55,7 +55,8 @@ runtime_report()
 #
 # ## 2. One picture
 #
-# **Predict.** The function below multiplies and adds up. Which of `x`, `w` and their product will still be in memory when it has returned?
+# **Predict.** The line below multiplies and adds up. Which of `x`, `w` and their product will what PyTorch
+# recorded hold on to?
 
 # %% tags=["demo"]
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)

@@ -157,7 +157,7 @@ def draw_graph(
         },
     )
     drawing.follows_reader = theme == "auto"
-    folded = len(facts.nodes) >= _MANY if fold is None else fold
+    folded = len(facts.nodes) >= _MANY and not (values or none_edges) if fold is None else fold
     boxes = runs(facts) if folded else [[number] for number in range(len(facts.nodes))]
     for run in boxes:
         nodes = [facts.nodes[number] for number in run]

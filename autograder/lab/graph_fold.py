@@ -25,8 +25,11 @@ def runs(facts: GraphFacts) -> list[list[int]]:
         if taken[first]:
             continue
         run, node = [first], facts.nodes[first]
-        while first and _plain(node) and len(node.edges) == 1 and node.edges[0][0] is not None:
-            following = node.edges[0][0]
+        while first and _plain(node):
+            operands = [to for to, _ in node.edges if to is not None]
+            if len(operands) != 1:
+                break
+            (following,) = operands
             if consumers[following] != 1 or not _plain(facts.nodes[following]):
                 break
             run.append(following)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from inspect import CO_OPTIMIZED
 from types import FrameType
 from typing import Any
 
@@ -98,7 +99,10 @@ def names_in(frame: FrameType | None, given: Mapping[str, Any] | torch.nn.Module
     elif given is not None:
         sources.extend(given.items())
     if frame is not None:
-        sources.extend(_public(frame.f_locals))
-        if frame.f_globals is not frame.f_locals:
+        variables = frame.f_locals
+        sources.extend(_public(variables))
+        if frame.f_globals is not variables:
             sources.extend(_public(frame.f_globals))
+        if frame.f_code.co_flags & CO_OPTIMIZED and type(variables) is dict:
+            variables.clear()  # before Python 3.13 a function's f_locals is a copy that would keep its tensors alive
     return Names(sources)

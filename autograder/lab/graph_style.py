@@ -11,6 +11,7 @@ from html import escape
 from autograder.lab.graph_read import GraphFacts, NodeFacts, Saved
 
 FONT = "Helvetica"
+_MOST_TITLES = 8  # in a box of several nodes
 _SIDE = " "  # room between text and line; a cell has no padding of one side only
 
 # Roles and their colors. Every value of one palette is unique, so that the dark one can be laid over a light drawing.
@@ -176,7 +177,10 @@ class Style:
 
     def run_label(self, run: list[NodeFacts]) -> str:
         """The HTML-like label of several nodes that saved nothing, in the order of the gradient's way."""
-        rows = [self._wide(self.text(f"{_SIDE}{node.title}{_SIDE}", "ink", small=True)) for node in run]
+        titles = [node.title for node in run]
+        if len(titles) > _MOST_TITLES:
+            titles[_MOST_TITLES // 2 : -_MOST_TITLES // 2] = [f"({len(run) - _MOST_TITLES:,} more)"]
+        rows = [self._wide(self.text(f"{_SIDE}{title}{_SIDE}", "ink", small=True)) for title in titles]
         shapes = self._wide(self.text(" ".join(run[0].shapes), "muted", small=True))
         return self._box([*rows, shapes], "op", "op_line")
 
