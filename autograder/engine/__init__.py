@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from autograder.engine.api import Cell, CellRun, Engine, EngineUnavailable, Job, Run
 
-__all__ = ["Cell", "CellRun", "Engine", "EngineUnavailable", "Job", "Run", "open_engine"]
+if TYPE_CHECKING:
+    from autograder.engine.machine import Feature
+
+__all__ = ["Cell", "CellRun", "Engine", "EngineUnavailable", "Job", "Run", "describe_machine", "open_engine"]
+
+
+def describe_machine() -> list[Feature]:
+    """What this machine offers to the engine, and why something is not there. For `autograder doctor`."""
+    from autograder.engine.machine import describe_machine
+
+    return describe_machine()
 
 
 def open_engine(

@@ -24,7 +24,6 @@ from autograder.engine.limits import Limits
 from autograder.engine.outputs import Collector
 from autograder.engine.schedule import Attempt, Lane, run_all, run_job
 
-GRACE = 2.0  #: seconds between asking a cell to stop and killing its kernel
 START = 60.0  #: seconds that a kernel may take to start
 RUN_BYTES = 128 * 2**20  #: that one run may send in all
 _KINDS = ("stream", "display_data", "execute_result", "update_display_data", "clear_output", "error")
@@ -229,7 +228,7 @@ class _Pass:
                 if interrupted or now >= self.until:
                     raise _Gone
                 self.kernel.manager.interrupt_kernel()
-                interrupted, limit = True, now + GRACE
+                interrupted, limit = True, now + self.engine.limits.grace
             message = self._message()
             if message is None or message["parent_header"].get("msg_id") != request:
                 continue
@@ -261,7 +260,7 @@ class _Pass:
             self.result.slow = True
 
     def _reply(self, request: str) -> dict[str, Any]:
-        until = time.monotonic() + GRACE
+        until = time.monotonic() + 5.0
         while time.monotonic() < until:
             with contextlib.suppress(queue.Empty):
                 message = self.client.get_shell_msg(timeout=0.2)

@@ -16,7 +16,10 @@ class Limits:
     disk : int
         Bytes of the work folder, the temporary folder and shared memory together.
     file, descriptors, processes, cpu
-        Bytes of one file, open files of a process, processes and threads of a run, seconds of processor time of a process.
+        Bytes of one file, open files of a process, processes and threads of a run, seconds of processor time of a
+        process.
+    grace : float
+        Seconds between asking a cell to stop and ending its run.
     """
 
     memory: int = 4 * 2**30
@@ -25,7 +28,8 @@ class Limits:
     descriptors: int = 256
     processes: int = 64
     cpu: int = 600
+    grace: float = 2.0
 
-    def as_dict(self) -> dict[str, int]:
+    def as_dict(self) -> dict[str, float]:
         """As JSON."""
         return asdict(self)

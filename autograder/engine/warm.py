@@ -25,10 +25,9 @@ from autograder.engine.environment import environment
 from autograder.engine.files import read_files
 from autograder.engine.inside.wire import Inbox, Wire, WireError
 from autograder.engine.limits import Limits
-from autograder.engine.outputs import Collector
+from autograder.engine.outputs import Collector, clean_text
 from autograder.engine.schedule import Attempt, Lane, run_all, run_job
 
-GRACE = 2.0  #: seconds between asking a cell to stop and killing its run
 TRIAL = 20.0  #: seconds that the parent may take to try its wall
 START = 60.0  #: seconds that it may take to import everything
 CHILD_START = 10.0  #: seconds that a child may take to be ready
@@ -92,7 +91,7 @@ class WarmEngine:
             with channel:
                 try:
                     watch = Watch(pidfd, self.limits.memory, self._parent.memory)
-                    return _Pass(job, skip, until, channel, pidfd, watch, self.stopping).run()
+                    return _Pass(job, skip, until, channel, pidfd, watch, self.stopping, self.limits.grace).run()
                 finally:
                     self._end(pidfd)
         finally:
@@ -163,7 +162,7 @@ class Parent:
         Bytes of anonymous memory that a child is born with; known once the parent is ready.
     """
 
-    def __init__(self, isolated: bool, hide: tuple[str, ...] = ()) -> None:
+    def __init__(self, isolated: bool, hide: tuple[str, ...] = (), trial: bool = False) -> None:
         self.scratch = tempfile.mkdtemp(prefix="autograder-")
         for folder in ("home", "root", "trial"):
             os.mkdir(os.path.join(self.scratch, folder))
@@ -171,7 +170,7 @@ class Parent:
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.process = subprocess.Popen(
             [sys.executable, "-m", "autograder.engine.inside.zygote", str(theirs.fileno()), self.scratch,
-             "isolate" if isolated else "plain", *hide],
+             "trial" if trial else "isolate" if isolated else "plain", *hide],
             pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=environment(home),
             cwd=home, start_new_session=True,
         )  # fmt: skip
@@ -229,7 +228,7 @@ class _Pass:
 
     def __init__(
         self, job: Job, skip: frozenset[str], until: float, channel: socket.socket, pidfd: int, watch: Watch,
-        stopping: threading.Event,
+        stopping: threading.Event, grace: float,
     ) -> None:  # fmt: skip
         self.job, self.skip, self.until, self.pidfd, self.watch, self.stopping = (
             job,
@@ -239,7 +238,7 @@ class _Pass:
             watch,
             stopping,
         )
-        self.channel = channel
+        self.channel, self.grace = channel, grace
         self.channel.settimeout(5.0)  # a run that stops reading is broken
         self.wire, self.inbox, self.collector = Wire(channel), Inbox(), Collector()
         self.result = Attempt([CellRun(cell.id) for cell in job.cells])
@@ -290,7 +289,7 @@ class _Pass:
                 if interrupted or now >= self.until:
                     raise _Gone
                 send_signal(self.pidfd, signal.SIGINT)
-                interrupted, limit = True, now + GRACE
+                interrupted, limit = True, now + self.grace
             message = self._message(min(limit, self.until))
             if message is None:
                 continue
@@ -316,6 +315,9 @@ class _Pass:
             self.result.slow = True
         self.collector.end(message.get("cut", 0))
         self.collector.cut = 0
+        if isinstance(full := message.get("exhausted"), str):
+            self.result.notes.append(f"Cell {cell.id} used up the run's {clean_text(full[:40])}.")
+            raise _Gone
 
     # ------------------------------------------------------------------------------------------------------- the wire
 

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from autograder.engine.inside import seccomp
 from autograder.engine.inside import syscalls as sc
+from autograder.engine.inside.exhaustion import SPARE
 
 WORK = "/home/learner"
 USER = 1000  #: the uid and gid inside
@@ -127,7 +128,8 @@ def plan(package: str, hide: Iterable[str], scratch: str) -> list[tuple[str, str
             steps += [("let in", other) for other in inside if _within(other, path)]
     if not any(_within(package, top) for top in tops):
         steps += [
-            ("let in", f"{package}/{part}") for part in ("__init__.py", "lab", "engine/__init__.py", "engine/api.py", "engine/inside")
+            ("let in", f"{package}/{part}")
+            for part in ("__init__.py", "lab", "engine/__init__.py", "engine/api.py", "engine/inside")
         ]
     return steps
 
@@ -324,10 +326,12 @@ def apply_limits(limits: dict[str, int]) -> None:
         resource.RLIMIT_SIGPENDING: 256,
     }
     for kind, value in wanted.items():
+        # The run's own steps, a snapshot for one, may go a little further than a cell.
+        most = value + SPARE if kind in (resource.RLIMIT_NOFILE, resource.RLIMIT_NPROC) else value
         _, hard = resource.getrlimit(kind)
         if hard != resource.RLIM_INFINITY:
-            value = min(value, hard)
-        resource.setrlimit(kind, (value, value))
+            value, most = min(value, hard), min(most, hard)
+        resource.setrlimit(kind, (value, most))
 
 
 def close_all_but(keep: set[int]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import gc
 import os
 import signal
 import sys
@@ -62,10 +63,16 @@ class Names:
 
 
 class World:
-    """The state of the interpreter as it was before the first cell."""
+    """The state of the interpreter, and of the shell where there is one, as it was before the first cell."""
 
-    def __init__(self, work: str) -> None:
-        self.work = work
+    def __init__(self, work: str, shell: Any = None) -> None:
+        self.work, self.shell = work, shell
+        if shell is not None:
+            manager = shell.input_transformer_manager
+            self.lists = [(held, list(held)) for held in (
+                manager.cleanup_transforms, manager.line_transforms, manager.token_transformers,
+                shell.input_transformers_post, shell.ast_transformers,
+            )]  # fmt: skip
         self.keep_streams = True
         self.builtins = dict(vars(builtins))
         self.recursion = sys.getrecursionlimit()
@@ -84,6 +91,12 @@ class World:
         sys.excepthook, sys.unraisablehook, threading.excepthook = self.hooks
         sys.settrace(None)
         sys.setprofile(None)
+        gc.enable()
+        if self.shell is not None:
+            for held, items in self.lists:
+                if held != items:
+                    held[:] = items
+            self.shell.custom_exceptions = ()
         if sys.getrecursionlimit() != self.recursion:
             sys.setrecursionlimit(self.recursion)
         missing = [entry for entry in self.path if entry not in sys.path]

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import os
+import resource
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from autograder.engine.inside import shell as shells
 from autograder.engine.inside import snapshot
+from autograder.engine.inside.exhaustion import exhausted
 from autograder.engine.inside.isolate import WORK
 from autograder.engine.inside.putback import Names, World
 from autograder.engine.inside.streams import Desk
@@ -38,8 +42,9 @@ class Session:
         self.desk = Desk(wire.send, captured)
         shells.attach(shell, self.desk)
         self.run = shells.runner(shell)
+        self.pid, self.isolated = os.getpid(), work == WORK
         self.names = Names(shell.user_ns)
-        self.world = World(work)
+        self.world = World(work, shell)
 
     def serve(self) -> None:
         """Follow orders until there are no more."""
@@ -76,13 +81,18 @@ class Session:
         self._finish(order, status)
 
     def _finish(self, order: dict[str, Any], status: str) -> None:
+        if os.getpid() != self.pid:
+            os._exit(0)  # the cell forked, and this is the copy
         while True:
             try:
                 signal.signal(signal.SIGINT, signal.SIG_IGN)
                 sys.settrace(None)
                 cut = self.desk.end()
                 self.names.remember(order["role"])
-                self.wire.send({"type": "done", "id": order["id"], "status": status, "cut": cut})
+                message = {"type": "done", "id": order["id"], "status": status, "cut": cut}
+                if full := exhausted(self.work, disk=self.isolated):
+                    message["exhausted"] = full
+                self.wire.send(message)
                 return
             except KeyboardInterrupt:
                 continue
@@ -91,7 +101,7 @@ class Session:
         """The snapshot reads the program from the wire itself: it never enters this process."""
         try:
             self._prepare(order)
-            with snapshot.no_trace("/home" if self.work == WORK else self.work):
+            with _spare(), snapshot.no_trace("/home" if self.isolated else self.work):
                 status = snapshot.wait(snapshot.child(lambda: self._observe(order)))
         except OSError:
             status = "error"  # the run has used up its processes; the program stays unread and ends the run
@@ -100,3 +110,16 @@ class Session:
     def _observe(self, order: dict[str, Any]) -> bool:
         program = self.wire.receive()
         return program is not None and snapshot.execute(program["source"], order, self.shell.user_ns, self.wire.send)
+
+
+@contextlib.contextmanager
+def _spare() -> Iterator[None]:
+    """Lift the soft limits on processes and descriptors to the hard ones for a step of our own."""
+    before = {kind: resource.getrlimit(kind) for kind in (resource.RLIMIT_NPROC, resource.RLIMIT_NOFILE)}
+    for kind, (_, hard) in before.items():
+        resource.setrlimit(kind, (hard, hard))
+    try:
+        yield
+    finally:
+        for kind, limits in before.items():
+            resource.setrlimit(kind, limits)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -29,10 +30,17 @@ class Desk:
     """
 
     def __init__(self, post: Post, captured: dict[str, int]) -> None:
-        self.post = post
+        self._post, self.pid = post, os.getpid()
         self.captured = captured
         self.lock = threading.RLock()
         self.begin()
+
+    def post(self, message: dict[str, Any]) -> None:
+        """Send a message. Of a forked copy of the run only what it prints arrives, by way of the descriptors."""
+        if os.getpid() == self.pid:
+            self._post(message)
+        elif message["type"] == "stream":
+            os.write(1 if message["name"] == "stdout" else 2, message["text"].encode("utf-8", "replace"))
 
     def begin(self) -> None:
         """Start a cell: forget what was counted, and what was written to the descriptors between cells."""
@@ -82,6 +90,8 @@ class Desk:
             self.post({"type": "stream", "name": self.name, "text": text})
 
     def _drain(self) -> None:
+        if os.getpid() != self.pid:
+            return
         for name, descriptor in self.captured.items():
             size = os.lseek(descriptor, 0, os.SEEK_END)
             if size:
@@ -123,6 +133,14 @@ class Stream(io.TextIOBase):
         return self._descriptor
 
 
+def _memory_file(name: str) -> int:
+    try:
+        return os.memfd_create(name, os.MFD_CLOEXEC)
+    except (AttributeError, OSError):  # an old kernel, or one whose administrator refuses
+        with tempfile.TemporaryFile() as file:
+            return os.dup(file.fileno())
+
+
 def capture_descriptors() -> dict[str, int]:
     """Point descriptors 1 and 2 at nameless files in memory; returns the files.
 
@@ -130,7 +148,7 @@ def capture_descriptors() -> dict[str, int]:
     """
     files = {}
     for name, target in (("stdout", 1), ("stderr", 2)):
-        descriptor = os.memfd_create(name, os.MFD_CLOEXEC)
+        descriptor = _memory_file(name)
         # Append mode: after the file was emptied, the next writer starts at its new end.
         writer = os.open(f"/proc/self/fd/{descriptor}", os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
         os.dup2(writer, target)

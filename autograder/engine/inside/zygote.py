@@ -108,10 +108,10 @@ def _temporary(work: str) -> str:
 
 
 def main() -> None:
-    """Start as `python -m autograder.engine.inside.zygote DESCRIPTOR SCRATCH isolate|plain [HIDDEN ...]`."""
+    """Start as `python -m autograder.engine.inside.zygote DESCRIPTOR SCRATCH isolate|plain|trial [HIDDEN ...]`."""
     control = socket.socket(fileno=int(sys.argv[1]))
-    scratch, isolated, hidden = sys.argv[2], sys.argv[3] == "isolate", sys.argv[4:]
-    package = str(Path(__file__).parents[2])
+    scratch, isolated, hidden = sys.argv[2], sys.argv[3] != "plain", sys.argv[4:]
+    package, only_try = str(Path(__file__).parents[2]), sys.argv[3] == "trial"
     sys.argv[:] = [""]
     try:
         missing: list[str] = []
@@ -119,6 +119,8 @@ def main() -> None:
             isolate.enter()
             missing = isolate.trial(scratch + "/trial", package, hidden)
         _answer(control, type="fine", missing=missing)
+        if only_try:
+            return
         import_everything()
         shell = shells.build(scratch + "/home")
         shells.rehearse(shell)
