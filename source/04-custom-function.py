@@ -812,10 +812,10 @@ check("the dequantized values", lambda: Quantize.apply(x, 0.5)[0], torch.tensor(
       hint="codes * scale, in x's dtype.")
 check("the straight-through gradient", lambda: gradient(x, 0.5, torch.tensor([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], dtype=torch.float64)),
       torch.tensor([1.0, 2.0, 3.0, 4.0, 0.0, 6.0, 0.0], dtype=torch.float64),
-      wrong=[(lambda v: v[4] == 5.0, "The gradient passes where the value was clipped. There it is 0."),
+      wrong=[(lambda v: v[0] == 0.0, "Rounding has slope 0, but straight-through means: as if nothing had been rounded."),
+             (lambda v: v[4] == 5.0, "The gradient passes where the value was clipped. There it is 0."),
              (lambda v: v[6] == 7.0, "63.7 / 0.5 = 127.4 lies outside and only rounds back to 127. Ask x / scale before rounding."),
              (lambda v: v[5] == 0.0, "127 itself lies inside: the range is closed."),
-             (lambda v: v[0] == 0.0, "Rounding has slope 0, but straight-through means: as if nothing had been rounded."),
              (lambda v: v[0] in (0.5, 2.0), "The scale cancels: down by scale, up by scale. The gradient passes unchanged.")],
       hint="The incoming gradient where -128 <= x / scale <= 127, else 0.")
 ### BEGIN HIDDEN TESTS

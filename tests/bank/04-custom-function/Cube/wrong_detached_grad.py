@@ -1,0 +1,13 @@
+# misconception: the incoming gradient is a constant
+# fails: the derivative in the incoming gradient
+# message: The gradient does not depend on the incoming gradient
+class Cube(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return 3 * x * x * grad.detach()

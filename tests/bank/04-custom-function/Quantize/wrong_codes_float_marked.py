@@ -1,0 +1,16 @@
+# misconception: marked codes may stay floating
+# fails: the codes
+# message: The codes are still floating.
+class Quantize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, scale):
+        ratio = x / scale
+        codes = ratio.round().clamp(-128, 127)
+        ctx.mark_non_differentiable(codes)
+        ctx.save_for_backward((ratio >= -128) & (ratio <= 127))
+        return (codes * scale).to(x.dtype), codes
+
+    @staticmethod
+    def backward(ctx, grad, grad_codes):
+        (inside,) = ctx.saved_tensors
+        return torch.where(inside, grad, 0), None
