@@ -339,8 +339,9 @@ def report(out: Path, gradebook: str | None, root: Path) -> None:
     from autograder.grading.results import ClassResult
     from autograder.reporting.class_report import write_class_report
 
-    course = load_course(root)
     with _book(root, gradebook) as book:
+        chapters = sorted({result.chapter for result in book.results()})
+        course = load_course(root, chapters)
         result = ClassResult(course.course_id, int(book.setting("seed") or 0), torch_version(), book.results())
     console.print(f"{write_class_report(result, out, course.chapters.values())}", markup=False)
 
