@@ -11,7 +11,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.autograd.graph import saved_tensors_hooks
-from torch.utils.flop_counter import FlopCounterMode
 
 from autograder.lab.decoder import CHOICES, Config, run_blocks, stored_tensors
 from autograder.lab.ledger import saved_ledger
@@ -56,6 +55,8 @@ def kept_by_blocks(config: Config, policy: Sequence[str]) -> int:
 
 def flops_redone(config: Config, policy: Sequence[str]) -> int:
     """Count, with torch's own counter, the FLOPs of matrix products that backward runs once more under a policy."""
+    from torch.utils.flop_counter import FlopCounterMode  # loads Triton where there is one, which takes a moment
+
     blocks, x = _blocks(config)
     counts = []
     for choices in (policy, ["none"] * config.layers):

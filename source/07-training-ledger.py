@@ -1,0 +1,882 @@
+# %% [markdown]
+# # 07 - The whole bill of a training step
+# [![Open In Colab](https://colab.research.google.com/assets/colab-badge.svg)](https://colab.research.google.com/github/YOUR-NAME/YOUR-REPOSITORY/blob/main/notebooks/07-training-ledger/07-training-ledger.ipynb)
+
+# %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
+try:
+    import autograder.lab
+except ImportError:  # on Colab: only this project, nothing that is already there is touched
+    import subprocess, sys
+    subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps",
+                    "git+https://github.com/YOUR-NAME/YOUR-REPOSITORY"], check=True)
+import torch
+from torch import nn
+from torch.nn import functional as F
+from autograder.lab import Check
+from autograder.lab.decoder import Config, Decoder
+from autograder.lab.training_bill import flops_redone, kept_by_blocks
+
+# %% [markdown]
+# **You will be able to** write down, before anything runs, what one training step of a transformer holds in memory, choose per layer what to
+# recompute so that it fits, and write an RL step whose rollout costs no graph.
+#
+# Allow **90 minutes**. You need chapter 02 (what blocks save), 03 (checkpointing) and 05 (inference mode).
+#
+# You need this when a run goes out of memory after a change of sequence length, when a design review asks for the figure at 128k tokens,
+# and when RL training shares a model with its own rollout.
+#
+# Skip the chapter if you can answer these.
+#
+# <details><summary>1. A 7B model in bfloat16 is trained with Adam, float32 states and master weights. How many bytes per parameter before the first activation?</summary>
+# 16: weights 2, gradients 2, two float32 states 8, master weights 4.
+# </details>
+#
+# <details><summary>2. Is the peak the sum of weights, gradients, optimizer state and activations?</summary>
+# Usually not. When activations are complete the new gradients do not exist yet, and as gradients come, activations go. Temporaries stand on top of whichever moment is highest.
+# </details>
+#
+# <details><summary>3. On the first step after a rollout the ratio of the policy-gradient loss is 1 everywhere. Is its gradient 0?</summary>
+# No. The value is constant, the gradient is the advantage times the gradient of the log-probability.
+# </details>
+
+# %% [markdown]
+# ## 1. What stands there before the first batch
+#
+# Our model is small enough for a CPU: token and position embeddings, four causal blocks as in chapter 02, a norm, a head. The causal mask is *added* to the
+# scores; an addition saves nothing, where `masked_fill` would keep its mask for backward.
+#
+# **Predict.** For Adam in float32: how many bytes per parameter do weights, gradients and optimizer state take together?
+
+# %% tags=["demo"]
+torch.manual_seed(0)
+VOCAB, SEQ, BATCH = 2_000, 64, 2
+config = Config(batch=BATCH, seq=SEQ, hidden=64, heads=4, ffn=256, layers=4)
+model = Decoder(VOCAB, config.hidden, config.heads, config.ffn, config.layers, max_seq=SEQ)
+n_params = sum(p.numel() for p in model.parameters())
+text = torch.randint(VOCAB, (BATCH, SEQ + 1))
+
+
+def next_token_loss():
+    return F.cross_entropy(model(text[:, :-1]).flatten(0, 1), text[:, 1:].flatten())
+
+
+optimizer = torch.optim.Adam(model.parameters())
+next_token_loss().backward()
+optimizer.step()
+states = [v for per_param in optimizer.state.values() for v in per_param.values() if v.dim() > 0]
+weights = sum(p.numel() * p.element_size() for p in model.parameters())
+gradients = sum(p.grad.numel() * p.grad.element_size() for p in model.parameters())
+state = sum(v.numel() * v.element_size() for v in states)
+print(f"parameters {n_params:,}")
+for name, nbytes in (("weights", weights), ("gradients", gradients), ("optimizer state", state)):
+    print(f"{name:<16}{nbytes:>12,} bytes, {nbytes / n_params:g} per parameter")
+
+# %% [markdown]
+# These do not depend on the batch. Mixed precision changes the split: weights and gradients in bfloat16, while Adam keeps its two states *and* a
+# master copy of the weights in float32, because an update smaller than 1/256 of a weight would vanish in bfloat16.
+#
+# ### Exercise `static_bytes`
+# Difficulty: ●○○○○ - 10 minutes - 3 points
+
+# %% nbgrader={"grade": false, "grade_id": "static_bytes", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def static_bytes(n_params: int, param_dtype: torch.dtype, optimizer: str) -> dict[str, int]:
+    """Bytes that a training step needs whatever the batch.
+
+    Parameters
+    ----------
+    n_params : int
+        Number of parameters, all trained.
+    param_dtype : torch.dtype
+        Of weights and gradients.
+    optimizer : str
+        "sgd": no state. "sgd_momentum": one value per parameter. "adam": two. Both in `param_dtype`.
+        "adam_mixed": two in float32, and master weights in float32.
+
+    Returns
+    -------
+    dict
+        Keys "weights", "gradients", "optimizer_state", "master_weights" (0 when there are none), in bytes.
+        Step counters are not counted.
+
+    Raises
+    ------
+    ValueError
+        For another optimizer.
+    """
+    ### BEGIN SOLUTION
+    each = param_dtype.itemsize
+    state = {"sgd": 0, "sgd_momentum": each, "adam": 2 * each, "adam_mixed": 8}
+    if optimizer not in state:
+        raise ValueError(f"optimizer is one of {', '.join(state)}, not {optimizer!r}.")
+    return {
+        "weights": n_params * each,
+        "gradients": n_params * each,
+        "optimizer_state": n_params * state[optimizer],
+        "master_weights": n_params * 4 if optimizer == "adam_mixed" else 0,
+    }
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-static_bytes", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check = Check("static_bytes", points=3)
+check("adam in float32", lambda: static_bytes(1_000, torch.float32, "adam"),
+      {"weights": 4_000, "gradients": 4_000, "optimizer_state": 8_000, "master_weights": 0},
+      wrong=[(lambda v: v.get("optimizer_state") == 4_000, "Adam keeps two values per parameter: the mean of the gradient and of its square."),
+             (lambda v: v.get("weights") == 1_000, "These are counts, not bytes: multiply by the element size.")])
+check("plain sgd", lambda: static_bytes(10, torch.float32, "sgd"), {"weights": 40, "gradients": 40, "optimizer_state": 0, "master_weights": 0},
+      hint="Plain SGD keeps nothing between steps.")
+check.raises("an optimizer nobody knows", lambda: static_bytes(10, torch.float32, "lion"), ValueError, hint="Raise ValueError for a name that is not one of the four.")
+### BEGIN HIDDEN TESTS
+n = int(torch.randint(1_000, 1_000_000, ()))
+check("mixed precision", lambda: static_bytes(n, torch.bfloat16, "adam_mixed"),
+      {"weights": 2 * n, "gradients": 2 * n, "optimizer_state": 8 * n, "master_weights": 4 * n},
+      wrong=[(lambda v: v["master_weights"] == 0, "adam_mixed keeps a float32 master copy of the weights: 4 bytes per parameter."),
+             (lambda v: 2 * v["optimizer_state"] == 4 * v["weights"], "In adam_mixed the two states are float32 whatever the parameters are: 8 bytes per parameter."),
+             (lambda v: v["gradients"] == 2 * v["weights"], "Gradients have the dtype of the parameters."),
+             (lambda v: v["optimizer_state"] == 6 * v["weights"], "The master weights are a line of their own, not part of optimizer_state.")], weight=2)
+check("momentum", lambda: static_bytes(n, torch.float64, "sgd_momentum"),
+      {"weights": 8 * n, "gradients": 8 * n, "optimizer_state": 8 * n, "master_weights": 0},
+      hint="Momentum is one value per parameter, in the parameters' dtype.")
+check("adam in half precision", lambda: static_bytes(n, torch.float16, "adam"),
+      {"weights": 2 * n, "gradients": 2 * n, "optimizer_state": 4 * n, "master_weights": 0},
+      wrong=[(lambda v: v["optimizer_state"] == 4 * v["weights"], "Plain \"adam\" keeps its states in param_dtype. float32 states are \"adam_mixed\".")],
+      hint="Plain Adam keeps both states in param_dtype.")
+check("mixed precision over float32", lambda: static_bytes(n, torch.float32, "adam_mixed"),
+      {"weights": 4 * n, "gradients": 4 * n, "optimizer_state": 8 * n, "master_weights": 4 * n},
+      hint="adam_mixed always adds 8 + 4 bytes per parameter.")
+### END HIDDEN TESTS
+check.report()
+
+# %% [markdown]
+# <details><summary>Stuck?</summary>
+#
+# A dtype knows its size: `torch.bfloat16.itemsize` is 2.
+# </details>
+#
+# <details><summary>Still stuck?</summary>
+#
+# Put the bytes of state per parameter into a dict by optimizer. A name that is not in it is the ValueError.
+# </details>
+#
+# <details><summary>Help: "KeyError: 'lion'"</summary>
+#
+# A dict raises KeyError for a missing key. Ask `if optimizer not in ...` first and raise ValueError.
+# </details>
+
+# %% [markdown]
+# ## 2. What the batch adds
+#
+# Chapter 02 gave the bytes that one block keeps. With n = batch · seq · hidden, in elements:
+#
+# | policy of a layer | kept | elements |
+# |---|---|---|
+# | `"none"` (nothing is recomputed) | all that the block's operations save | 8n + heads·batch·seq² + 2·batch·seq·ffn + 4·batch·seq |
+# | `"selective"` | its input and the output of each matrix product | 7n + heads·batch·seq² + batch·seq·ffn |
+# | `"full"` | its input | n |
+#
+# **Predict.** Where do 7n of the selective policy come from? Count the products whose output has n elements, and add the input.
+
+# %% tags=["demo"]
+for choice in ("none", "selective", "full"):
+    kept = kept_by_blocks(config, [choice] * config.layers)
+    redone = flops_redone(config, [choice] * config.layers)
+    print(f"{choice:<10} keeps {kept:>10,} bytes, backward redoes {redone:>12,} FLOPs of matrix products")
+
+# %% [markdown]
+# Query, key, value, the mix of values, the output projection, the MLP's second layer: six outputs of n elements, and the input. The scores add
+# heads·batch·seq², the MLP's first layer batch·seq·ffn. Those products sit in the checkpoint's own store, where saved-tensor hooks do not see them, so the measurement above adds the store to the ledger.
+#
+# torch's FLOP counter counts matrix products only. Selective redoes none of them, so it shows 0; it does redo norms, softmax and GELU, which take time
+# but few FLOPs.
+#
+# ### Exercise `activation_bytes`
+# Difficulty: ●●○○○ - 15 minutes - 4 points
+
+# %% nbgrader={"grade": false, "grade_id": "activation_bytes", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def activation_bytes(config, policy) -> int:
+    """Bytes that the blocks keep for backward, without running anything.
+
+    Parameters
+    ----------
+    config : Config
+        A dataclass with batch, seq, hidden, heads, ffn, layers and itemsize (bytes per element).
+    policy : str or list of str
+        "none", "selective" or "full" for every layer, or a list with one of them per layer.
+
+    Returns
+    -------
+    int
+        Bytes in all layers; embeddings, head and loss are not counted.
+    """
+    ### BEGIN SOLUTION
+    tokens = config.batch * config.seq
+    n = tokens * config.hidden
+    scores = config.heads * config.batch * config.seq**2
+    elements = {
+        "none": 8 * n + scores + 2 * tokens * config.ffn + 4 * tokens,
+        "selective": 7 * n + scores + tokens * config.ffn,
+        "full": n,
+    }
+    per_layer = [policy] * config.layers if isinstance(policy, str) else policy
+    return config.itemsize * sum(elements[choice] for choice in per_layer)
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-activation_bytes", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check = Check("activation_bytes", points=4)
+check("one layer, nothing recomputed", lambda: activation_bytes(Config(2, 3, 4, 2, 8, 1), "none"), kept_by_blocks(Config(2, 3, 4, 2, 8, 1), ["none"]),
+      wrong={348: "That is the number of elements: multiply by itemsize.", 1296: "The LayerNorm statistics are missing: two norms save mean and 1/std per token, 4 · batch · seq elements."},
+      hint="8n + heads·batch·seq² + 2·batch·seq·ffn + 4·batch·seq elements, with n = batch·seq·hidden.")
+check("three layers, inputs only", lambda: activation_bytes(Config(2, 3, 4, 2, 8, 3), "full"), 3 * 24 * 4,
+      wrong={96: "That is one layer. A single word stands for all config.layers layers."})
+check("a list of policies", lambda: activation_bytes(Config(1, 2, 4, 1, 8, 2), ["full", "selective"]), (8 + 76) * 4,
+      hint="With a list, each layer has its own choice; add them up.")
+### BEGIN HIDDEN TESTS
+b, s, w, h, f = (int(torch.randint(2, 7, ())) for _ in range(5))
+n = b * s * w * h
+every = 8 * n + h * b * s * s + 2 * b * s * f + 4 * b * s
+some = 7 * n + h * b * s * s + b * s * f
+check("nothing recomputed, sizes drawn", lambda: activation_bytes(Config(b, s, w * h, h, f, 3), "none"), 4 * 3 * every,
+      hint="Which of batch, seq, hidden, heads and ffn goes into which term? Only the scores grow with seq² and heads.")
+check("selective, sizes drawn", lambda: activation_bytes(Config(b, s, w * h, h, f, 3), "selective"), 4 * 3 * some,
+      hint="Selective keeps the input and each product's output: 7n + heads·batch·seq² + batch·seq·ffn. GELU's output and the softmax are not among them.")
+check("two bytes per element", lambda: activation_bytes(Config(b, s, w * h, h, f, 2, itemsize=2), "selective"), 2 * 2 * some,
+      hint="Bytes per element come from config.itemsize.")
+check("inputs only, two bytes each", lambda: activation_bytes(Config(b, s, w * h, h, f, 5, itemsize=2), "full"), 2 * 5 * n,
+      hint="full keeps n elements per layer.")
+check("a mixed list", lambda: activation_bytes(Config(b, s, w * h, h, f, 4, itemsize=8), ["none", "full", "full", "selective"]), 8 * (every + 2 * n + some),
+      hint="Each layer of the list has its own choice; add them up.")
+### END HIDDEN TESTS
+check.report()
+
+# %% [markdown]
+# <details><summary>Stuck?</summary>
+#
+# Compute the elements of one layer under each of the three choices first, in a dict. Then turn `policy` into a list of `config.layers` choices.
+# </details>
+#
+# <details><summary>Still stuck?</summary>
+#
+# `isinstance(policy, str)` tells the word from the list: `[policy] * config.layers`.
+# </details>
+#
+# <details><summary>Help: "KeyError: 'n'"</summary>
+#
+# You went through the letters of "none": a word stands for every layer, so turn it into a list first.
+# </details>
+
+# %% [markdown]
+# ## 3. The bill, predicted and measured
+#
+# Blocks are not all. In float32, with T = batch · seq tokens:
+#
+# - the last norm saves its input and two statistics per token, the head its input: 2 · T · hidden + 2 · T elements;
+# - the loss saves the log-probabilities, T · vocab elements, and integers: targets, positions;
+# - **temporaries**: backward starts with the gradient of the log-probabilities, and makes the gradient of the logits from it. Both have T · vocab elements and live at the same time.
+#
+# **Predict.** Are all gradients there at the peak?
+
+# %% tags=["demo"]
+from autograder.lab.training_bill import plot_bills, training_bill
+
+measured = training_bill(model, next_token_loss, optimizer)
+tokens = BATCH * SEQ
+try:
+    fixed = static_bytes(n_params, torch.float32, "adam")
+    predicted = {
+        "weights": fixed["weights"],
+        "gradients": fixed["gradients"],
+        "optimizer state": fixed["optimizer_state"],
+        "activations": activation_bytes(config, "none") + 4 * (2 * tokens * config.hidden + 2 * tokens + tokens * VOCAB) + 8 * (tokens + SEQ),
+        "temporaries": 2 * 4 * tokens * VOCAB,
+    }
+except NotImplementedError:
+    predicted = None
+    print("Write static_bytes and activation_bytes to see the prediction.")
+for kind, nbytes in measured.parts.items():
+    guess = "" if predicted is None else f"   predicted {predicted[kind]:>10,}   off by {nbytes - predicted[kind]:,}"
+    print(f"{kind:<16}{nbytes:>12,} bytes{guess}")
+print(f"peak            {measured.peak:>12,} bytes, at {measured.at_peak}; the five lines add up to {sum(measured.parts.values()):,}")
+plot_bills({"measured": measured.parts} | ({} if predicted is None else {"predicted": predicted}))
+
+# %% [markdown]
+# The lines agree but for a few bytes: the loss itself, its first gradient, and the total weight that the loss saves are single numbers.
+#
+# The peak is lower than the sum of the lines. It comes at the start of backward, in the operation printed above, when no parameter has a new gradient yet. That
+# is why deleting old gradients (`zero_grad`, which sets them to None) *before* the forward pass matters: kept, they would stand in the peak.
+#
+# Watch it over the step.
+
+# %% tags=["demo"]
+from autograder.lab import plot_timeline, trace
+
+optimizer.zero_grad()
+plot_timeline(trace(lambda: next_token_loss().backward()), title="one forward and backward pass, weights and optimizer state not drawn")
+
+# %% [markdown]
+# ## 4. A budget, and a choice per layer
+#
+# Per layer you may keep everything, keep the products, or keep the input. Each choice has a price in bytes held and in FLOPs redone. With unequal layers, which to
+# recompute under a budget is a knapsack problem, and greedy rules can fail.
+#
+# **Predict.** Budget 10. Layer A frees 6 bytes for 6 FLOPs, layers B and C free 5 each for 4 FLOPs each, and 10 bytes must go. Which layers does "most bytes first" take, and what would be cheaper?
+#
+# <details><summary>Answer</summary>
+#
+# Most bytes first takes A, and then needs B as well: 10 FLOPs. B and C free 10 bytes for 8.
+# </details>
+#
+# Here are three kinds of layer, measured. Selective redoes no product, so what remains to weigh is products kept against products redone.
+
+# %% tags=["demo"]
+from autograder.lab.training_bill import layer_choices
+
+shapes = [Config(2, 32, 32, 4, 64, 1), Config(2, 32, 64, 4, 256, 1), Config(2, 32, 48, 4, 320, 1)]
+kinds = [layer_choices(c) for c in shapes]
+for c, prices in zip(shapes, kinds):
+    print(f"hidden {c.hidden:>3}, ffn {c.ffn:>3}:", prices)
+stack = kinds * 3
+
+# %% [markdown]
+# ### Exercise `plan`
+# Difficulty: ●●●●○ - 30 minutes - 5 points
+
+# %% nbgrader={"grade": false, "grade_id": "plan", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def plan(layers: list[dict[str, tuple[int, int]]], budget: int) -> list[str]:
+    """Choose per layer what to keep, with the least recomputation that fits.
+
+    Parameters
+    ----------
+    layers : list of dict
+        At most 64. Each maps "keep", "selective" and "full" to (bytes held, FLOPs redone), integers of any size.
+    budget : int
+        The chosen bytes sum to at most this.
+
+    Returns
+    -------
+    list of str
+        One key per layer. No other choice that fits redoes fewer FLOPs; of several best ones any will do.
+
+    Raises
+    ------
+    ValueError
+        When no choice fits.
+    """
+    ### BEGIN SOLUTION
+    # Partial choices that no other one beats in both bytes and FLOPs: (bytes, FLOPs, (what came before, choice)).
+    frontier = [(0, 0, None)]
+    for layer in layers:
+        extended = sorted(
+            (
+                (held + more, redone + again, (before, name))
+                for held, redone, before in frontier
+                for name, (more, again) in layer.items()
+                if held + more <= budget
+            ),
+            key=lambda state: state[:2],
+        )
+        frontier = []
+        for state in extended:
+            if not frontier or state[1] < frontier[-1][1]:
+                frontier.append(state)
+        if not frontier:
+            raise ValueError(f"No choice fits into {budget:,} bytes.")
+    _, _, link = frontier[-1]
+    chosen = []
+    while link is not None:
+        link, name = link
+        chosen.append(name)
+    return chosen[::-1]
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-plan", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+def totals(layers, budget):
+    """[number of layers planned, FLOPs redone, whether the bytes fit]."""
+    chosen = plan([dict(layer) for layer in layers], budget)
+    prices = [layer[name] for layer, name in zip(layers, chosen)]
+    return [len(chosen), sum(redone for _, redone in prices), sum(held for held, _ in prices) <= budget]
+
+two = [{"keep": (10, 0), "selective": (6, 3), "full": (1, 8)}, {"keep": (12, 0), "selective": (7, 2), "full": (2, 9)}]
+check = Check("plan", points=5)
+check("room for everything", lambda: totals(two, 22), [2, 0, True], hint="Everything fits: nothing needs to be redone. The budget itself still fits.")
+check("one layer gives way", lambda: totals(two, 17), [2, 2, True],
+      wrong=[([2, 3, True], "The other layer frees enough bytes as well, for fewer FLOPs."), ([2, 5, True], "One layer is enough."), ([2, 17, True], "All or nothing is not asked: layers may differ.")])
+check.raises("nothing fits", lambda: plan(two, 2), ValueError, hint="Even full recomputation holds 3 bytes here: raise ValueError.")
+### BEGIN HIDDEN TESTS
+import itertools
+
+def cheapest(layers, budget):
+    fits = [sum(redone for _, redone in c) for c in itertools.product(*(layer.values() for layer in layers)) if sum(held for held, _ in c) <= budget]
+    return [len(layers), min(fits), True]
+
+def draw(count):
+    made = []
+    for _ in range(count):
+        keep, again = int(torch.randint(20, 60, ())), int(torch.randint(20, 60, ()))
+        made.append({"keep": (keep, 0), "selective": (int(torch.randint(5, keep, ())), int(torch.randint(1, again, ()))), "full": (int(torch.randint(1, 6, ())), again)})
+    return made
+
+drawn = [draw(5) for _ in range(6)]
+budgets = [sum(layer["full"][0] for layer in layers) + int(torch.randint(0, 120, ())) for layers in drawn]
+trap = [{"keep": (7, 0), "selective": (7, 0), "full": (1, 6)}, {"keep": (6, 0), "selective": (6, 0), "full": (1, 4)}, {"keep": (6, 0), "selective": (6, 0), "full": (1, 4)}]
+ratio = [{"keep": (11, 0), "selective": (11, 0), "full": (1, 10)}, {"keep": (5, 0), "selective": (5, 0), "full": (1, 3)}]
+upside = [{"keep": (3, 5), "selective": (9, 1), "full": (6, 2)}, {"keep": (2, 7), "selective": (2, 3), "full": (8, 0)}]
+def cheapest_of_two_kinds(kinds, each, budget):
+    """As `cheapest`, for `each` layers of two kinds: only how often a choice is made counts."""
+    mixes = []
+    for layer in kinds:
+        prices = list(layer.values())
+        counts = [(a, b, each - a - b) for a in range(each + 1) for b in range(each + 1 - a)]
+        mixes.append([tuple(sum(n * price[k] for n, price in zip(c, prices)) for k in (0, 1)) for c in counts])
+    return [2 * each, min(f + g for h, f in mixes[0] for i, g in mixes[1] if h + i <= budget), True]
+
+big = [{"keep": (657_408_000, 0), "selective": (491_520_000, 1_500_000), "full": (32_768_000, 10_485_760_000)},
+       {"keep": (211_000_001, 0), "selective": (170_000_003, 700_001), "full": (8_000_007, 2_100_000_011)}]
+check("most bytes first is not best", lambda: totals(trap, 9), [3, 8, True],
+      wrong=[(lambda v: v[1] == 10, "Taking the layer that frees most leaves you with one too many. Two small ones are cheaper here."),
+             (lambda v: v[1] == 14, "All or nothing: only two of the three layers need to be recomputed.")],
+      hint="Try all choices on paper: there are eight that matter.")
+check("best ratio first is not best", lambda: totals(ratio, 6), [2, 10, True],
+      wrong=[(lambda v: v[1] == 13, "Bytes freed per FLOP misleads: the layer with the better ratio was taken first, then the other one was needed all the same. Compare whole choices.")],
+      hint="Recomputing the first layer alone is enough.")
+check("random layers against trying everything", lambda: [totals(layers, budget) for layers, budget in zip(drawn, budgets)],
+      [cheapest(layers, budget) for layers, budget in zip(drawn, budgets)],
+      hint="On some random case another choice fits and redoes less.", weight=3)
+check("names promise nothing", lambda: [totals(upside, 10), totals(upside, 5), totals(upside, 17)], [[2, 5, True], [2, 8, True], [2, 1, True]],
+      hint="keep need not hold most or redo least: go by the numbers.")
+check("the budget itself fits", lambda: [totals(two, 3), totals(two, 13)], [[2, 17, True], [2, 5, True]],
+      hint="A sum equal to the budget fits.")
+check("64 layers and real sizes", lambda: totals(big * 32, 12_000_000_000), cheapest_of_two_kinds(big, 32, 12_000_000_000),
+      hint="64 layers have 3^64 choices, and bytes are far too many for a table with one row per byte. Keep only partial choices that no other beats in both bytes and FLOPs.")
+### END HIDDEN TESTS
+check.report()
+
+# %% [markdown]
+# <details><summary>Stuck?</summary>
+#
+# Go layer by layer and keep a list of partial choices: (bytes so far, FLOPs so far, names so far). One that holds no fewer bytes and redoes no fewer FLOPs
+# than another can be dropped: whatever follows, the other is at least as good.
+# </details>
+#
+# <details><summary>Still stuck?</summary>
+#
+# Extend each partial choice by the three options, drop what is over the budget, sort by bytes, and keep an entry only if its FLOPs are below all before it.
+# At the end the last entry has the least FLOPs. If the list is empty nothing fits.
+# </details>
+#
+# <details><summary>Help: the last check runs out of time</summary>
+#
+# You try all combinations, or you drop too little. After each layer sort and drop.
+# </details>
+
+# %% [markdown]
+# The frontier, drawn by your plan at many budgets, among random choices. What lies to the left of the line is impossible; a dot to the right of it pays too much.
+
+# %% tags=["demo"]
+from autograder.lab.training_bill import plot_plans
+
+lowest = sum(prices["full"][0] for prices in stack)
+highest = sum(prices["selective"][0] for prices in stack)
+try:
+    figure = plot_plans(stack, plan, [lowest + (highest - lowest) * i // 40 for i in range(41)])
+except NotImplementedError:
+    figure = print("Write plan first, then run this cell.")
+figure
+
+# %% [markdown]
+# ## 5. An RL step
+#
+# The policy writes new tokens, a reward judges them, and one training step makes better ones more likely. The same weights run in two ways:
+#
+# | | rollout | training pass |
+# |---|---|---|
+# | mode | `inference_mode`: no graph, nothing saved | grad |
+# | calls | one per new token | one over the whole sequence |
+# | hands over | tokens, log-probabilities of what was drawn | - |
+#
+# Chapter 05 showed what goes wrong at the hand-off: tokens made in inference mode are inference tensors, and saving them for backward, as an index, raises. Copies made outside are ordinary.
+
+# %% tags=["demo"]
+from autograder.lab import saved_ledger
+
+rolled = saved_ledger(lambda: torch.inference_mode()(model)(text[:, :-1]), params=model.parameters())
+trained = saved_ledger(lambda: model(text[:, :-1]), params=model.parameters())
+print(f"kept for backward by a rollout call: {rolled.storage_bytes:,} bytes; by the training pass: {trained.storage_bytes:,} bytes")
+
+with torch.inference_mode():
+    drawn = model(text[:, :-1])[:, -1].argmax(-1, keepdim=True)
+try:
+    model(text[:, :-1])[:, -1].log_softmax(-1).gather(1, drawn)
+except RuntimeError as error:
+    print("RuntimeError:", error)
+print("after .clone() outside:", model(text[:, :-1])[:, -1].log_softmax(-1).gather(1, drawn.clone()).shape)
+
+# %% [markdown]
+# **The loss.** For a new token, ratio = exp(logp − old_logp), where old_logp is the log-probability it was drawn with. The loss is −mean(min(ratio · A, clamp(ratio, 1 − clip, 1 + clip) · A)), over all
+# new tokens, with A = reward − mean reward of the batch.
+#
+# **Predict.** On the first step after a rollout ratio is 1. What are the loss and its gradient?
+#
+# <details><summary>Answer</summary>
+#
+# The loss is −mean(A), which is 0. The gradient is −mean(A · ∇logp), which is what moves the policy. Who stops at "ratio is 1, so nothing happens" has
+# differentiated a number instead of a graph.
+# </details>
+#
+# Mind the shift: logits at position t predict the token at t + 1.
+#
+# ### Exercise `rl_step`
+# Difficulty: ●●●●○ - 35 minutes - 6 points
+
+# %% nbgrader={"grade": false, "grade_id": "rl_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def rl_step(policy, prompts, reward_fn, optimizer, *, new_tokens=8, clip=0.2, generator=None) -> dict[str, float]:
+    """One step of clipped policy gradient: roll out, judge, update.
+
+    Parameters
+    ----------
+    policy : nn.Module
+        Maps token ids int64 [B, T] to logits [B, T, V]. Its training flag is as found afterwards.
+    prompts : torch.Tensor
+        int64 [B, T].
+    reward_fn : callable
+        Maps all tokens int64 [B, T + new_tokens], prompt first, to rewards [B].
+    optimizer : torch.optim.Optimizer
+        Over the policy's parameters; gradients found there are zeroed, then one step is taken.
+    new_tokens : int
+        Each is drawn by one `torch.multinomial(softmax(logits[:, -1]), 1)`, without a graph.
+    clip : float
+        The ratio is clipped to [1 - clip, 1 + clip].
+    generator : torch.Generator, optional
+        When given, all draws come from it and from nothing else.
+
+    Returns
+    -------
+    dict
+        "loss": the clipped loss, mean over the new tokens of all sequences; advantage = reward - mean(reward), old
+        log-probabilities are those the tokens were drawn with. "reward": the mean reward. Both float.
+    """
+    ### BEGIN SOLUTION
+    start = prompts.shape[1]
+    with torch.inference_mode():
+        tokens, old_logp = prompts, []
+        for _ in range(new_tokens):
+            logits = policy(tokens)[:, -1]
+            token = torch.multinomial(logits.softmax(-1), 1, generator=generator)
+            old_logp.append(logits.log_softmax(-1).gather(1, token))
+            tokens = torch.cat([tokens, token], dim=1)
+        rewards = reward_fn(tokens)
+        old_logp = torch.cat(old_logp, dim=1)
+
+    # Copies made outside inference mode are ordinary tensors, which backward may save.
+    tokens, old_logp, rewards = tokens.clone(), old_logp.clone(), rewards.clone()
+    advantages = (rewards - rewards.mean()).unsqueeze(1)
+    logits = policy(tokens[:, :-1])[:, start - 1 :]
+    logp = logits.log_softmax(-1).gather(2, tokens[:, start:].unsqueeze(2)).squeeze(2)
+    ratio = (logp - old_logp).exp()
+    loss = -torch.minimum(ratio * advantages, ratio.clamp(1 - clip, 1 + clip) * advantages).mean()
+
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    return {"loss": loss.item(), "reward": rewards.mean().item()}
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check-rl_step", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+class Toy(nn.Module):
+    """Logits that depend on all tokens so far; small, and without any draw of its own."""
+
+    def __init__(self, start):
+        super().__init__()
+        self.table = nn.Parameter(start[0].clone())
+        self.out = nn.Parameter(start[1].clone())
+        self.grad_modes = []
+
+    def forward(self, tokens):
+        self.grad_modes.append(torch.is_grad_enabled())
+        x = F.embedding(tokens, self.table).cumsum(1)
+        return x.tanh() @ self.out
+
+class Descent:
+    """Plain gradient descent behind an optimizer's interface. torch.optim would do; its first use loads a compiler, which takes seconds."""
+
+    def __init__(self, params, lr):
+        self.param_groups, self.lr, self.calls = [{"params": list(params), "lr": lr}], lr, 0
+
+    def zero_grad(self, set_to_none=True):
+        for p in self.param_groups[0]["params"]:
+            p.grad = None if set_to_none or p.grad is None else torch.zeros_like(p.grad)
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        self.calls += 1
+        for p in self.param_groups[0]["params"]:
+            if p.grad is not None:
+                p -= self.lr * p.grad
+
+start = [torch.randn(7, 4, dtype=torch.float64), torch.randn(4, 7, dtype=torch.float64)]
+prompts = torch.randint(7, (5, 3))
+
+def small_tokens(tokens):
+    return (tokens < 3).double().mean(1)
+
+def seen_by_the_reward():
+    seen = []
+    policy = Toy(start)
+    rl_step(policy, prompts, lambda t: (seen.append(t.clone()), small_tokens(t))[1], Descent(policy.parameters(), lr=0.1))
+    return [list(seen[0].shape), seen[0][:, :3]]
+
+def flags():
+    policy = Toy(start)
+    found = []
+    for mode in (True, False):
+        policy.train(mode)
+        rl_step(policy, prompts, small_tokens, Descent(policy.parameters(), lr=0.1), new_tokens=2)
+        found.append(policy.training)
+    return found
+
+def first_loss():
+    policy = Toy(start)
+    return rl_step(policy, prompts, small_tokens, Descent(policy.parameters(), lr=0.1))["loss"]
+
+check = Check("rl_step", points=6)
+check("reward_fn sees prompt and new tokens", seen_by_the_reward, [[5, 11], prompts.clone()],
+      wrong=[(RuntimeError, "Something raised. If it speaks of inference tensors: copy tokens and log-probabilities outside inference_mode before the training pass uses them."),
+             (lambda v: v[0] == [5, 8], "reward_fn got the new tokens alone. It judges prompt and answer together.")],
+      hint="Eight new tokens follow each prompt unless told otherwise.")
+check("the loss of a first step", first_loss, 0.0, atol=1e-9,
+      wrong=[(RuntimeError, "Something raised. If it speaks of inference tensors: copy what the rollout made outside inference_mode.")],
+      hint="The ratio is 1 for each token, so the loss is -mean(advantage), which is 0. Is it the ratio that is weighted, and is the mean reward taken off?")
+check("the training flag", flags, [True, False], hint="Whatever mode the rollout uses, policy.training is as found afterwards.")
+### BEGIN HIDDEN TESTS
+seed = int(torch.randint(1_000_000, ()))
+
+class Drifting(Toy):
+    """Its training pass computes sharper logits than its rollout, as a quantized rollout kernel might."""
+
+    def forward(self, tokens):
+        return super().forward(tokens) * (1.6 if torch.is_grad_enabled() else 1.0)
+
+def steps_once(kind=Toy, prompts=prompts, reward=small_tokens, stale=None, generator=True, **options):
+    """One step with lr 1: [loss, reward, tokens, and by how much each parameter moved]."""
+    policy, seen = kind(start), []
+    if stale is not None:
+        for p in policy.parameters():
+            p.grad = torch.full_like(p, stale)
+    drawn = torch.Generator().manual_seed(seed) if generator else None
+    optimizer = Descent(policy.parameters(), lr=1.0)
+    result = rl_step(policy, prompts, lambda t: (seen.append(t.clone()), reward(t))[1], optimizer, generator=drawn, **options)
+    return {"loss": result["loss"], "reward": result["reward"], "tokens": seen[0], "calls": optimizer.calls, "modes": policy.grad_modes,
+            "moved": [(a - b.detach()) for a, b in zip(start, policy.parameters())], "prompts": prompts}
+
+def by_hand(kind=Toy, prompts=prompts, reward=small_tokens, new_tokens=8, clip=0.2):
+    """The same without an optimizer: loss, reward, tokens and gradients."""
+    policy, draws, tokens = kind(start), torch.Generator().manual_seed(seed), prompts.clone()
+    def logp_of(logits):
+        return logits.log_softmax(-1)[:, prompts.shape[1] - 1:-1].gather(2, tokens[:, prompts.shape[1]:, None])[..., 0]
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            tokens = torch.cat([tokens, torch.multinomial(policy(tokens)[:, -1].softmax(-1), 1, generator=draws)], 1)
+        old = logp_of(policy(tokens))
+    rewards = reward(tokens)
+    gain = (rewards - rewards.mean())[:, None].expand_as(old)
+    new = logp_of(policy(tokens))
+    ratio = (new - old).exp()
+    # The gradient of min(ratio * A, clipped * A) is that of ratio * A, or zero where clipping took hold.
+    held = ((gain > 0) & (ratio > 1 + clip)) | ((gain < 0) & (ratio < 1 - clip))
+    loss = -torch.where(held, ratio.detach().clamp(1 - clip, 1 + clip) * gain, ratio * gain).mean()
+    return {"loss": loss.item(), "reward": rewards.mean().item(), "tokens": tokens, "moved": list(torch.autograd.grad(loss, list(policy.parameters())))}
+
+def generator_use():
+    torch.manual_seed(seed)
+    policy, drawn = Toy(start), torch.Generator().manual_seed(seed)
+    rl_step(policy, prompts, small_tokens, Descent(policy.parameters(), lr=0.1), new_tokens=3, generator=drawn)
+    return [torch.rand(2), torch.rand(2, generator=drawn)]
+
+def used_up(count):
+    draws = torch.Generator().manual_seed(seed)
+    for _ in range(count):
+        torch.multinomial(torch.ones(5, 7, dtype=torch.float64) / 7, 1, generator=draws)
+    return torch.rand(2, generator=draws)
+
+def from_the_global_generator():
+    torch.manual_seed(seed)
+    return steps_once(generator=False)["tokens"]
+
+one = prompts[:, :1]
+check("the update", lambda: steps_once()["moved"], by_hand()["moved"], rtol=1e-6, atol=1e-9,
+      wrong=[(lambda v: not any(x for m in v for row in m for x in row), "No parameter moved. A ratio of 1 has a gradient: only old_logp is a constant, logp comes from a training pass with a graph.")],
+      hint="The parameters did not move by the gradient of the loss. Look at the shift (logits at t predict token t + 1), at the mean over new tokens only, and at the advantage.", weight=3)
+check("what was drawn", lambda: [steps_once()["tokens"], steps_once(prompts=one, new_tokens=4)["tokens"]], [by_hand()["tokens"], by_hand(prompts=one, new_tokens=4)["tokens"]],
+      hint="One torch.multinomial(softmax(logits[:, -1]), 1, generator=generator) per new token, each from the sequence so far.")
+check("reward and loss are reported", lambda: [steps_once()["reward"], steps_once(new_tokens=2)["reward"]], [by_hand()["reward"], by_hand(new_tokens=2)["reward"]], rtol=1e-6,
+      hint="\"reward\" is the mean reward of the batch, a float.")
+check("a prompt of one token", lambda: steps_once(prompts=one, new_tokens=1)["moved"], by_hand(prompts=one, new_tokens=1)["moved"], rtol=1e-6, atol=1e-9,
+      hint="With one prompt token and one new token the only logits that count are those at position 0.")
+check("equal rewards teach nothing", lambda: steps_once(reward=lambda t: torch.full((5,), 3.0, dtype=torch.float64))["moved"], [torch.zeros(7, 4, dtype=torch.float64), torch.zeros(4, 7, dtype=torch.float64)], atol=1e-9,
+      hint="When all rewards are equal every advantage is 0. Take the mean reward off.")
+check("gradients found there", lambda: steps_once(stale=5.0, new_tokens=4)["moved"], by_hand(new_tokens=4)["moved"], rtol=1e-6, atol=1e-9,
+      wrong=[(lambda v: abs(v[0][0][0]) > 4.0, "A gradient from before was added to this step's. Zero gradients before backward.")],
+      hint="A gradient that was there before the call must not matter.")
+check("one optimizer step", lambda: steps_once(new_tokens=2)["calls"], 1, hint="Call optimizer.step() once.")
+check.that("the rollout records no graph", lambda: steps_once(new_tokens=6)["modes"], lambda modes: not any(modes[:6]) and any(modes),
+           wrong=[(lambda modes: any(modes[:6]), "A rollout call ran with grad mode on: its graph keeps memory for nothing. Use inference_mode.")],
+           hint="Six rollout calls without a graph, then a training pass with one.")
+check("draws come from the generator alone", generator_use, [torch.rand(2, generator=torch.Generator().manual_seed(seed)), used_up(3)],
+      hint="With a generator given, the global one is left alone, and each new token takes one draw from the given one.")
+check("draws without a generator", from_the_global_generator, by_hand()["tokens"],
+      hint="Without a generator torch's own is used, one draw per new token.")
+check("clipping", lambda: [steps_once(kind=Drifting, clip=0.1)["loss"]] + steps_once(kind=Drifting, clip=0.1)["moved"],
+      [by_hand(kind=Drifting, clip=0.1)["loss"]] + by_hand(kind=Drifting, clip=0.1)["moved"], rtol=1e-6, atol=1e-9,
+      hint="Here the training pass computes other logits than the rollout, so the ratio is not 1 and clipping matters. old_logp comes from the rollout; the loss takes the smaller of both products.")
+check("prompts are left as they were", lambda: steps_once(new_tokens=2)["prompts"], prompts.clone(), hint="Do not write into prompts.")
+### END HIDDEN TESTS
+check.report()
+
+# %% [markdown]
+# <details><summary>Stuck?</summary>
+#
+# Three parts. Rollout under `torch.inference_mode()`: a loop over new tokens that keeps the drawn log-probabilities. Hand-off: `.clone()` outside. Training: one pass over
+# `tokens[:, :-1]`, of which the logits from position T − 1 on predict the new tokens.
+# </details>
+#
+# <details><summary>Still stuck?</summary>
+#
+# `logits.log_softmax(-1).gather(2, new.unsqueeze(2)).squeeze(2)` picks the log-probability of each new token, shape [B, new_tokens]. Advantages need a dimension more: `[:, None]`.
+# </details>
+#
+# <details><summary>Help: "RuntimeError: Inference tensors cannot be saved for backward"</summary>
+#
+# Tokens (an index that gather saves), advantages or old log-probabilities came straight from the rollout. Clone them outside inference mode.
+# </details>
+#
+# <details><summary>Help: "RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn"</summary>
+#
+# The training pass ran inside the rollout's `with` block, or logp is the rollout's own.
+# </details>
+#
+# <details><summary>Help: "The size of tensor a (8) must match the size of tensor b (5)"</summary>
+#
+# Advantages have shape [B]; the ratio has [B, new_tokens]. Add a dimension: `advantages[:, None]`.
+# </details>
+
+# %% [markdown]
+# Does it learn? A reward for small token ids, on the decoder of section 1, a few steps.
+
+# %% tags=["demo"]
+import matplotlib.pyplot as plt
+
+torch.manual_seed(1)
+small = Decoder(vocab=16, hidden=32, heads=2, ffn=64, layers=1, max_seq=16)
+adam = torch.optim.Adam(small.parameters(), lr=5e-3)
+try:
+    rewards = [rl_step(small, torch.randint(16, (32, 4)), lambda t: (t[:, 4:] < 8).float().mean(1), adam, new_tokens=4)["reward"] for _ in range(30)]
+    print(f"mean reward of the first step {rewards[0]:.2f}, of the last {rewards[-1]:.2f}")
+    figure, ax = plt.subplots(figsize=(5.5, 2.6))
+    figure.patch.set_facecolor("white")
+    ax.plot(rewards)
+    ax.set(xlabel="step", ylabel="mean reward")
+    plt.show()
+except NotImplementedError:
+    print("Write rl_step first, then run this cell.")
+
+# %% [markdown]
+# ## 6. The same bill for 7B parameters
+#
+# Nothing below runs a model. It is your two functions, on a model of about seven billion parameters in bfloat16, one sequence per device.
+#
+# **Predict.** Which term wins at 128k tokens: the ones linear in the sequence, or the scores?
+
+# %% tags=["demo"]
+GIB = 1024**3
+
+
+def seven_b(seq):
+    return Config(batch=1, seq=seq, hidden=4096, heads=32, ffn=16_384, layers=32, itemsize=2)
+
+
+c = seven_b(4096)
+per_block = 4 * c.hidden**2 + 2 * c.hidden * c.ffn + 9 * c.hidden + c.ffn  # weights, biases, two norms
+big_params = c.layers * per_block + 2 * 32_000 * c.hidden + 2 * c.hidden
+lengths = [4096 * 2**i for i in range(6)]
+try:
+    fixed = sum(static_bytes(big_params, torch.bfloat16, "adam_mixed").values())
+    print(f"{big_params / 1e9:.2f} billion parameters, {fixed / GIB:.0f} GiB before the first activation")
+    print(f"{'tokens':>8}{'none':>12}{'selective':>12}{'full':>12}{'full + one block':>18}   GiB of activations")
+    curves = {"none": [], "selective": [], "full": [], "full, one block at work": []}
+    for seq in lengths:
+        kept = {choice: activation_bytes(seven_b(seq), choice) for choice in ("none", "selective", "full")}
+        # While a block is recomputed for its backward, all of its own activations are there as well.
+        kept["full, one block at work"] = kept["full"] + kept["none"] // c.layers
+        for name, nbytes in kept.items():
+            curves[name].append(nbytes / GIB)
+        print(f"{seq:>8}" + "".join(f"{kept[name] / GIB:>{width}.1f}" for name, width in zip(curves, (12, 12, 12, 18))))
+    scores = c.heads * lengths[-1] ** 2 * 2
+    print(f"at {lengths[-1]} tokens the scores of a single layer take {scores / GIB:.0f} GiB")
+
+    figure, ax = plt.subplots(figsize=(7.5, 4.2), layout="constrained")
+    figure.patch.set_facecolor("white")
+    for (name, values), style in zip(curves.items(), ("o-", "s-", "^-", "^--")):
+        ax.loglog(lengths, [fixed / GIB + v for v in values], style, base=2, label=name)
+    ax.axhline(fixed / GIB, color="gray", lw=1)
+    ax.annotate("weights, gradients, optimizer", (lengths[0], fixed / GIB), textcoords="offset points", xytext=(0, -12), fontsize=8, color="gray")
+    for devices in (1, 8):
+        ax.axhline(80 * devices, color="#c44e52", ls=":", lw=1)
+        ax.annotate(f"{devices} x 80 GiB", (lengths[-1], 80 * devices), textcoords="offset points", xytext=(0, 3), ha="right", fontsize=8, color="#c44e52")
+    ax.set_xticks(lengths, [f"{n // 1024}k" for n in lengths])
+    ax.set_yticks([64 * 4**i for i in range(6)], [f"{64 * 4**i:,}" for i in range(6)])
+    ax.minorticks_off()
+    ax.set(xlabel="tokens in the sequence", ylabel="GiB", title="7B, bfloat16, Adam with float32 states and master weights, batch 1, attention spelled out")
+    ax.title.set_fontsize(9)
+    ax.legend(frameon=False)
+    plt.show()
+except NotImplementedError:
+    print("Write static_bytes and activation_bytes first, then run this cell.")
+
+# %% [markdown]
+# Read the slopes. Keeping everything grows with the square of the length, and so does the dashed line: even with full checkpointing a single block at work needs its scores. That is the
+# case for attention kernels that never write the scores down and recompute them tile by tile in backward: the checkpointing idea, inside one operation. Without the scores each line has slope one.
+#
+# What the paper bill leaves out, so that nobody is surprised: temporaries at the loss (two times tokens · vocabulary elements, section 3), the allocator's fragmentation, and buffers of communication.
+
+# %% [markdown]
+# ## On a GPU
+#
+# There the allocator keeps its own statistics, so the bill of section 3 can be held against `torch.cuda.max_memory_allocated()`.
+
+# %% tags=["demo"]
+from autograder.lab import show_recording
+
+if torch.cuda.is_available():
+    cuda_model, cuda_text = Decoder(VOCAB, 64, 4, 256, 4, max_seq=SEQ).cuda(), text.cuda()
+    cuda_adam = torch.optim.Adam(cuda_model.parameters())
+
+    def cuda_loss():
+        return F.cross_entropy(cuda_model(cuda_text[:, :-1]).flatten(0, 1), cuda_text[:, 1:].flatten())
+
+    by_ledger = training_bill(cuda_model, cuda_loss, cuda_adam)
+    cuda_adam.zero_grad()
+    torch.cuda.reset_peak_memory_stats()
+    cuda_loss().backward()
+    here = f"by the ledger {by_ledger.peak:,} bytes, by the allocator {torch.cuda.max_memory_allocated():,} (all that is on the device)"
+else:
+    here = show_recording("07-training-ledger")
+here
+
+# %% [markdown]
+# ## 7. Explain it aloud
+#
+# A colleague wants to train a 7B model at 32k tokens and asks whether it fits on one device with 80 GiB. In a minute: which lines does the bill have, which of them depend on the batch,
+# what would you change first, and what does that cost?
+#
+# *Rubric, 2 points. One: names weights, gradients, optimizer state, activations, temporaries, and which grow with batch and sequence. One: a remedy with its price
+# (checkpointing: one more forward; sharding the state; fused attention for the scores), and that the peak is not the sum of the lines.*
+
+# %% [markdown] nbgrader={"grade": true, "grade_id": "explain-07-training-ledger", "locked": false, "points": 2, "schema_version": 3, "solution": true, "task": false}
+# (your answer)
+
+# %% [markdown]
+# ## Summary
+#
+# 1. Weights, gradients, optimizer state and master weights are bytes per parameter; they are known before anything runs.
+# 2. Activations are a sum over layers, and each layer has a choice: keep, keep the products, keep the input.
+# 3. The peak is a moment, not a sum: gradients come as activations go, and temporaries stand on top.
+# 4. Under a budget compare whole choices; greedy rules fail on unequal layers.
+# 5. A rollout costs no graph; what it hands over must be copied outside inference mode, and ratio 1 still has a gradient.

@@ -1,0 +1,14 @@
+# misconception: selective keeps GELU's output as well
+# fails: selective, sizes drawn
+# message: GELU's output and the softmax are not among them
+def activation_bytes(config, policy):
+    tokens = config.batch * config.seq
+    n = tokens * config.hidden
+    scores = config.heads * config.batch * config.seq**2
+    elements = {
+        "none": 8 * n + scores + 2 * tokens * config.ffn + 4 * tokens,
+        "selective": 7 * n + scores + 2 * tokens * config.ffn,
+        "full": n,
+    }
+    per_layer = [policy] * config.layers if isinstance(policy, str) else policy
+    return config.itemsize * sum(elements[choice] for choice in per_layer)

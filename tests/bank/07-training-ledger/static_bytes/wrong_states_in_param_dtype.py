@@ -1,0 +1,14 @@
+# misconception: mixed Adam keeps its states in param_dtype
+# fails: mixed precision
+# message: the two states are float32 whatever
+def static_bytes(n_params, param_dtype, optimizer):
+    each = param_dtype.itemsize
+    state = {"sgd": 0, "sgd_momentum": each, "adam": 2 * each, "adam_mixed": 2 * each}
+    if optimizer not in state:
+        raise ValueError(optimizer)
+    return {
+        "weights": n_params * each,
+        "gradients": n_params * each,
+        "optimizer_state": n_params * state[optimizer],
+        "master_weights": n_params * 4 if optimizer == 'adam_mixed' else 0,
+    }
