@@ -11,7 +11,7 @@ def draw(root) -> graphviz.Digraph:
     for i, node in enumerate(order):
         if hasattr(node, "variable"):
             shape = str(tuple(node.variable.shape))
-            graph.node(str(i), label=f'<<b>AccumulateGrad</b><br/>{shape}>', color="green")
+            graph.node(str(i), label=f"<<b>AccumulateGrad</b><br/>{shape}>", color="green")
         else:
             graph.node(str(i), label=f"{i}: {type(node).__name__}\\l")
     graph.edges((str(i), str(place[o])) for i, n in enumerate(order) for o, _ in n.next_functions if o is not None)

@@ -4,7 +4,7 @@ def saved(node):
     for attribute in dir(node):
         if not attribute.startswith("_saved_"):
             continue
-        name = attribute[len("_saved_"):]
+        name = attribute[len("_saved_") :]
         value = getattr(node, attribute)
         if isinstance(value, torch.Tensor):
             result[name] = value

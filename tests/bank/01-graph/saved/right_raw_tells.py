@@ -6,5 +6,7 @@ def saved(node) -> dict[str, torch.Tensor]:
             return {f"{name}[{i}]": entry for i, entry in enumerate(value) if entry is not None}
         return {} if value is None else {name: value}
 
-    packed = [name[len("_raw_saved_"):] for name in dir(type(node)) if name.startswith("_raw_saved_")]
-    return {key: value for name in packed if hasattr(type(node), "_saved_" + name) for key, value in entries(name).items()}
+    packed = [name[len("_raw_saved_") :] for name in dir(type(node)) if name.startswith("_raw_saved_")]
+    return {
+        key: value for name in packed if hasattr(type(node), "_saved_" + name) for key, value in entries(name).items()
+    }
