@@ -377,7 +377,7 @@ print("the leaf in the graph is our weight:", accumulator.variable is weight)
 weight.requires_grad_(False)
 print("frozen after the fact, the node is still there:", out.grad_fn.next_functions[0][0].next_functions[1][0])
 print("but its leaf now says requires_grad =", accumulator.variable.requires_grad)
-weight.requires_grad_(True);
+print("thawed again:", weight.requires_grad_(True).requires_grad)
 
 # %% [markdown]
 # ### Exercise: leaves
@@ -649,7 +649,7 @@ spent.backward()
 check("an operation that saves three", lambda: {k: t.detach() for k, t in saved((base ** exponent).grad_fn).items()},
       {"exponent": exponent.detach(), "result": base ** exponent.detach(), "self": base},
       hint="A power keeps its base, its exponent and its result.")
-check("None keeps its place in a tuple", lambda: {k: t for k, t in saved(z[:, columns].grad_fn).items()},
+check("None keeps its place in a tuple", lambda: saved(z[:, columns].grad_fn),
       {"indices[1]": columns},
       hint="z[:, columns] saved the tuple (None, columns): one tensor, at place 1.",
       wrong=[(lambda v: "indices[0]" in v, "Number the entries before you leave out None: the tensor stands at place 1."),
