@@ -10,26 +10,44 @@ SPARE = 16  #: processes and descriptors that a run's own steps may use beyond a
 _FULL = 0.9
 
 
-def exhausted(work: str, disk: bool) -> str | None:
-    """What this process has used up, in a word, or None.
+def held() -> int:
+    """Bytes of anonymous and shared memory that this process holds."""
+    status = Path("/proc/self/status").read_text()
+    return sum(int(status.partition(name)[2].split()[0]) << 10 for name in ("RssAnon:", "RssShmem:"))
+
+
+class Gauge:
+    """Looks what this process has used up since it was made.
 
     Parameters
     ----------
+    memory : int
+        Bytes that the run may hold in all its processes. A run that goes on with more than half of it is told to end: a
+        snapshot counts like a second process.
     work : str
         The work folder.
     disk : bool
         Whether its file system is the run's own.
     """
-    used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if limit > 0 and limit - used < 256 << 20:
-        return "memory"
-    if len(os.listdir("/proc/self/fd")) > _FULL * resource.getrlimit(resource.RLIMIT_NOFILE)[0]:
-        return "file descriptors"
-    if len(os.listdir("/proc/self/task")) > _FULL * resource.getrlimit(resource.RLIMIT_NPROC)[0]:
-        return "threads"
-    if disk:
-        room = os.statvfs(work)
-        if room.f_bavail < (1 - _FULL) * room.f_blocks or room.f_favail < (1 - _FULL) * room.f_files:
-            return "disk space"
-    return None
+
+    def __init__(self, memory: int, work: str, disk: bool) -> None:
+        self.memory, self.work, self.disk = memory, work, disk
+        self.born = held()
+
+    def full(self) -> str | None:
+        """What is used up, in a word or two, or None."""
+        if held() - self.born > self.memory // 2:
+            return "memory"
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit > 0 and limit - used < self.memory // 4:
+            return "memory"
+        if len(os.listdir("/proc/self/fd")) > _FULL * resource.getrlimit(resource.RLIMIT_NOFILE)[0]:
+            return "file descriptors"
+        if len(os.listdir("/proc/self/task")) > _FULL * resource.getrlimit(resource.RLIMIT_NPROC)[0]:
+            return "threads"
+        if self.disk:
+            room = os.statvfs(self.work)
+            if room.f_bavail < (1 - _FULL) * room.f_blocks or room.f_favail < (1 - _FULL) * room.f_files:
+                return "disk space"
+        return None

@@ -74,18 +74,19 @@ class World:
                 shell.input_transformers_post, shell.ast_transformers,
             )]  # fmt: skip
         self.keep_streams = True
-        self.builtins = dict(vars(builtins))
+        self.builtins = {name: value for name, value in vars(builtins).items() if name != "_"}
         self.recursion = sys.getrecursionlimit()
         self.path = list(sys.path)
         self.streams = sys.stdin, sys.stdout, sys.stderr
         self.hooks = sys.excepthook, sys.unraisablehook, threading.excepthook
 
+    def put_back_builtins(self) -> None:
+        """Uses none of them but those that it was defined with."""
+        vars(builtins).update(self.builtins)
+
     def put_back(self) -> None:
         """Builtins, streams, hooks, traces, alarms, the current folder, torch's and numpy's modes."""
-        space = vars(builtins)
-        for name, value in self.builtins.items():
-            if space.get(name, self) is not value:
-                space[name] = value
+        self.put_back_builtins()
         if self.keep_streams:
             sys.stdin, sys.stdout, sys.stderr = self.streams
         sys.excepthook, sys.unraisablehook, threading.excepthook = self.hooks

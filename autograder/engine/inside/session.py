@@ -14,7 +14,7 @@ from typing import Any
 
 from autograder.engine.inside import shell as shells
 from autograder.engine.inside import snapshot
-from autograder.engine.inside.exhaustion import exhausted
+from autograder.engine.inside.exhaustion import Gauge
 from autograder.engine.inside.isolate import WORK
 from autograder.engine.inside.putback import Names, World
 from autograder.engine.inside.streams import Desk
@@ -35,14 +35,17 @@ class Session:
         The work folder; the current folder of every cell.
     captured : dict
         What `streams.capture_descriptors` returned.
+    memory : int
+        Bytes that the run may hold.
     """
 
-    def __init__(self, wire: Wire, shell: shells.Shell, work: str, captured: dict[str, int]) -> None:
+    def __init__(self, wire: Wire, shell: shells.Shell, work: str, captured: dict[str, int], memory: int) -> None:
         self.wire, self.shell, self.work = wire, shell, work
         self.desk = Desk(wire.send, captured)
         shells.attach(shell, self.desk)
         self.run = shells.runner(shell)
         self.pid, self.isolated = os.getpid(), work == WORK
+        self.gauge = Gauge(memory, work, disk=self.isolated)
         self.names = Names(shell.user_ns)
         self.world = World(work, shell)
 
@@ -85,12 +88,13 @@ class Session:
             os._exit(0)  # the cell forked, and this is the copy
         while True:
             try:
+                self.world.put_back_builtins()
                 signal.signal(signal.SIGINT, signal.SIG_IGN)
                 sys.settrace(None)
                 cut = self.desk.end()
                 self.names.remember(order["role"])
                 message = {"type": "done", "id": order["id"], "status": status, "cut": cut}
-                if full := exhausted(self.work, disk=self.isolated):
+                if full := self.gauge.full():
                     message["exhausted"] = full
                 self.wire.send(message)
                 return

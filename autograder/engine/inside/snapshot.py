@@ -17,7 +17,7 @@ from typing import Any
 from autograder.lab.probe import Probe
 
 Emit = Callable[[dict[str, Any]], None]
-_FINE, _FAILED, _BROKEN = 0, 65, 70
+_FINE, _FAILED, _BROKEN = 64, 65, 70  #: exit codes; 0 is what an answer that ends the process is likely to use
 
 
 def raw_input(prompt: str = "") -> str:

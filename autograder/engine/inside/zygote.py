@@ -98,7 +98,7 @@ class Zygote:
             tempfile.tempdir = None
             self.shell.ipython_dir = work
             wire.send({"type": "ready", "missing": missing})
-            Session(wire, self.shell, work, captured).serve()
+            Session(wire, self.shell, work, captured, order["limits"]["memory"]).serve()
         finally:
             os._exit(71)
 

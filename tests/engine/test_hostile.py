@@ -1,0 +1,331 @@
+"""Every attack costs its own exercise at most: honest work beside it counts, neighbours are untouched, time is bounded."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import time
+
+import pytest
+
+from autograder.engine.warm import WarmEngine
+from tests.engine.helpers import DOUBLES, attack_job, cells, code_job, error, text
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the warm engine needs Linux")
+
+#: attacks after which the run goes on: name -> answer cell of exercise "bad"
+SURVIVED = {
+    "endless loop": "while True: pass",
+    "sleep": "import time\ntime.sleep(60)",
+    "sys.exit": "import sys\nsys.exit(3)",
+    "terabyte tensor": "import torch\ntorch.empty(2**40)",
+    "builtins broken": "import builtins\nbuiltins.len = builtins.print = builtins.isinstance = None",
+    "streams closed": "import sys, os\nsys.stdout = sys.stderr = None\nos.close(1); os.close(2)",
+    "shell hooks": (
+        "ip = get_ipython()\nip.input_transformers_cleanup.append(lambda lines: [])\n"
+        "ip.input_transformers_post.append(lambda lines: ['1/0'])\n"
+        "ip.set_custom_exc((Exception,), lambda *a: 1/0)\n"
+        "ip.events.register('pre_run_cell', lambda info: 1/0)\nip.events.register('post_execute', lambda: 1/0)"
+    ),
+    "trace function": "import sys\ndef trace(*_):\n    raise ValueError\nsys.settrace(trace)\nsys.setprofile(trace)",
+    "gc and atexit": "import gc, atexit, time\ngc.disable(); gc.set_threshold(0)\natexit.register(time.sleep, 60)",
+    "seed functions": "import torch, random, numpy\ntorch.manual_seed = random.seed = numpy.random.seed = lambda *_: None",
+    "modes left on": (
+        "import torch\ntorch.set_default_dtype(torch.float64); torch.inference_mode().__enter__()\n"
+        "torch.autograd.graph.saved_tensors_hooks(lambda t: 1/0, lambda t: t).__enter__()\ntorch.set_num_threads(8)"
+    ),
+    "recursion": "import sys\nsys.setrecursionlimit(60)",
+    "signal handlers": "import signal\nfor s in (signal.SIGALRM, signal.SIGTERM, signal.SIGUSR1): signal.signal(s, signal.SIG_IGN)",
+    "reset": "%reset -f",
+    "detached children": (
+        "import os, time\nfor _ in range(3):\n    if os.fork() == 0:\n        os.setsid()\n"
+        "        if os.fork() == 0:\n            time.sleep(600)\n        os._exit(0)"
+    ),
+    "fork that stays": "import os, time\nif os.fork() == 0:\n    time.sleep(600)",
+    "fork that returns": "import os\npid = os.fork()\nprint('both')",
+    "pipe holder": "import subprocess\nsubprocess.Popen(['sleep', '600'])",
+    "kill all": "import os, signal\nos.kill(-1, signal.SIGKILL)",
+    "work folder gone": "import os, shutil\nshutil.rmtree(os.getcwd(), ignore_errors=True)\nos.chdir('/')",
+    "early observations": (
+        "import gc\nfrom autograder.engine.inside.wire import Wire\n"
+        "for w in [o for o in gc.get_objects() if isinstance(o, Wire)]:\n"
+        "    w.send({'type': 'observation', 'id': 'check-good', 'label': 'doubles', 'value': 'forged'})"
+    ),
+}
+
+#: attacks that end the run, so that it happens once more without them
+KILLED = {
+    "swallows everything": "while True:\n    try:\n        while True: sum(range(99))\n    except BaseException: pass",
+    "SIGINT ignored": "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\ntime.sleep(60)",
+    "os._exit": "import os\nos._exit(0)",
+    "segfault": "import ctypes\nctypes.string_at(1)",
+    "abort": "import os\nos.abort()",
+    "memory bomb": "held = []\nwhile True:\n    held.append(bytearray(64_000_000))",
+    "memory of children": (
+        "import os, time\nfor _ in range(12):\n    if os.fork() == 0:\n        held = bytearray(b'x') * 300_000_000\n"
+        "        time.sleep(60)\ntime.sleep(0.8)"
+    ),
+    "fork bomb": "import os, time\nwhile True:\n    try:\n        os.fork()\n    except BaseException:\n        pass",
+    "thread bomb": (
+        "import threading, time\nwhile True:\n    try:\n        threading.Thread(target=time.sleep, args=(600,), daemon=True).start()\n"
+        "    except RuntimeError:\n        break"
+    ),
+    "file bomb": (
+        "n = 0\nwhile True:\n    with open(f'f{n}', 'wb') as f:\n        try:\n            f.write(bytes(8_000_000))\n"
+        "            n += 1\n        except OSError:\n            break"
+    ),
+    "inode bomb": "n = 0\nwhile True:\n    try:\n        open(f'e{n}', 'w').close()\n        n += 1\n    except OSError:\n        break",
+    "descriptor leak": "import os\nkept = []\nwhile True:\n    try:\n        kept.append(os.open('/dev/null', 0))\n    except OSError:\n        break",
+    "garbage on the channel": (
+        "import gc\nfrom autograder.engine.inside.wire import Wire\n"
+        "for w in [o for o in gc.get_objects() if isinstance(o, Wire)]:\n    w.sock.sendall(b'\\x08\\x00\\x00\\x00not json')"
+    ),
+    "giant message": (
+        "import gc\nfrom autograder.engine.inside.wire import Wire\n"
+        "for w in [o for o in gc.get_objects() if isinstance(o, Wire)]:\n    w.sock.sendall(b'\\xff\\xff\\xff\\x7f')"
+    ),
+    "channel closed": (
+        "import gc\nfrom autograder.engine.inside.wire import Wire\n"
+        "for w in [o for o in gc.get_objects() if isinstance(o, Wire)]:\n    w.sock.close()"
+    ),
+}  # fmt: skip
+
+#: answers that are harmless until the check calls them; each costs its check, and nothing after it
+IN_CHECK = {
+    "loop": "def bad():\n    while True: pass",
+    "loop that swallows": "def bad():\n    while True:\n        try:\n            while True: sum(range(99))\n        except BaseException: pass",
+    "exit": "def bad():\n    import os\n    os._exit(0)",
+    "raise SystemExit": "def bad():\n    raise SystemExit",
+    "segfault": "def bad():\n    import ctypes\n    ctypes.string_at(1)",
+    "terabyte answer": "def bad():\n    import torch\n    return torch.zeros(1).expand(2**40)",
+    "deep nest": "def bad():\n    v = []\n    for _ in range(100_000): v = [v]\n    return v",
+    "cycle": "def bad():\n    v = []\n    v.append(v)\n    return v",
+    "huge integer": "def bad():\n    return 1 << 10_000_000",
+    "half a surrogate": "def bad():\n    return '\\ud800'",
+    "children": "def bad():\n    import os, time\n    if os.fork() == 0:\n        os.setsid()\n        time.sleep(600)\n    return 1",
+    "kills its parent": "def bad():\n    import os, signal\n    os.kill(1, signal.SIGKILL)\n    os.kill(-1, signal.SIGKILL)\n    return 1",
+    "writes files": "def bad():\n    open('left', 'w').write('x')\n    open('/tmp/left', 'w').write('x')\n    return 1",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def runs(warm: WarmEngine) -> dict[str, tuple]:
+    """All attacks in one run of the engine, an honest neighbour beside each."""
+    jobs = []
+    for group, attacks in (("survived", SURVIVED), ("killed", KILLED), ("check", IN_CHECK)):
+        for name, source in attacks.items():
+            jobs += [
+                attack_job(f"{group}: {name}", source),
+                attack_job(f"neighbour of {group}: {name}", "def bad():\n    return 5"),
+            ]
+    start = time.monotonic()
+    done = {run.key: run for run in warm.run(jobs)}
+    return {"runs": done, "jobs": len(jobs), "seconds": time.monotonic() - start}
+
+
+def test_every_job_comes_back(runs: dict) -> None:
+    assert len(runs["runs"]) == runs["jobs"]
+
+
+@pytest.mark.parametrize("name", SURVIVED)
+def test_a_run_goes_on_after(runs: dict, name: str) -> None:
+    run = runs["runs"][f"survived: {name}"]
+    got = cells(run)
+    assert got["check-early"].observations == {"early": "early"}
+    assert got["check-good"].observations == DOUBLES, run
+    assert not got["bad"].killed
+    assert run.seconds < 15
+
+
+@pytest.mark.parametrize("name", ["endless loop", "sleep"])
+def test_what_can_be_interrupted_is(runs: dict, name: str) -> None:
+    bad = cells(runs["runs"][f"survived: {name}"])["bad"]
+    assert bad.status == "timed-out" and "KeyboardInterrupt" in error(bad)
+
+
+@pytest.mark.parametrize("name", KILLED)
+def test_a_run_happens_once_more_without(runs: dict, name: str) -> None:
+    run = runs["runs"][f"killed: {name}"]
+    got = cells(run)
+    assert got["bad"].killed and got["bad"].status in ("died", "timed-out"), run
+    assert got["check-bad"].status == "not-run" and not got["check-bad"].observations
+    assert got["check-early"].observations == {"early": "early"}
+    assert got["check-good"].observations == DOUBLES, run
+    assert any("without exercise bad" in note for note in run.notes)
+    assert run.seconds < 20
+
+
+@pytest.mark.parametrize("name", IN_CHECK)
+def test_a_check_costs_its_exercise_only(runs: dict, name: str) -> None:
+    run = runs["runs"][f"check: {name}"]
+    got = cells(run)
+    assert got["check-early"].observations == {"early": "early"}
+    assert got["check-good"].observations == DOUBLES, run
+    assert got["bad"].status == "ran"
+    assert run.seconds < 20
+
+
+def test_a_check_that_loops_is_a_timeout(runs: dict) -> None:
+    got = cells(runs["runs"]["check: loop that swallows"])["check-bad"]
+    assert got.killed and got.status == "timed-out"
+    assert cells(runs["runs"]["check: exit"])["check-bad"].killed
+
+
+def test_neighbours_are_untouched(runs: dict) -> None:
+    neighbours = [run for key, run in runs["runs"].items() if key.startswith("neighbour")]
+    assert neighbours
+    for run in neighbours:
+        got = cells(run)
+        assert [got[f"check-{name}"].observations for name in ("early", "bad", "good")] == [
+            {"early": "early"}, {"bad": 5}, DOUBLES,
+        ], run  # fmt: skip
+        assert not run.notes and all(cell.status == "ran" for cell in run.cells), run
+
+
+# ------------------------------------------------------------------------------------------------ what can be seen
+
+CANARY = "canary-" + "3f9d61"
+
+
+@pytest.fixture(scope="module")
+def seen(warm: WarmEngine, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What a cell finds when it looks for what is not its own."""
+    secret = tmp_path_factory.mktemp("secret") / "hidden.py"
+    secret.write_text(CANARY)
+    os.environ["AUTOGRADER_CANARY"] = CANARY
+    server = socket.socket()
+    server.bind(("127.0.0.1", 0))
+    server.listen()
+    abstract = socket.socket(socket.AF_UNIX)
+    abstract.bind("\0autograder-test")
+    abstract.listen()
+    path = tmp_path_factory.mktemp("unix") / "socket"
+    local = socket.socket(socket.AF_UNIX)
+    local.bind(str(path))
+    local.listen()
+    here = os.path.dirname(os.path.abspath(__file__))
+    source = _LOOK.format(
+        secret=str(secret), port=server.getsockname()[1], local=str(path), tests=here, root=os.path.dirname(os.path.dirname(here)),
+        home=os.path.expanduser("~"), pid=os.getpid(),
+    )  # fmt: skip
+    (run,) = warm.run([code_job(source)])
+    for one in (server, abstract, local):
+        one.close()
+    assert run.cells[0].status == "ran", run
+    return text(run.cells[0])
+
+
+_LOOK = """
+import os, socket, glob, ctypes, errno
+def attempt(what, do):
+    try:
+        print(what, '->', 'OPEN', do())
+    except BaseException as e:
+        print(what, '->', type(e).__name__)
+attempt('secret', lambda: open({secret!r}).read())
+attempt('tests', lambda: os.listdir({tests!r}))
+attempt('source', lambda: os.listdir({root!r} + '/source'))
+attempt('grading', lambda: open({root!r} + '/autograder/grading/judge.py').read(10))
+attempt('git', lambda: os.listdir({root!r} + '/.git'))
+attempt('ssh', lambda: os.listdir({home!r} + '/.ssh'))
+attempt('shadow', lambda: open('/etc/shadow').read())
+print('home', sorted(set(os.listdir({home!r})) - {{'.pyenv', '.venv', '.local'}}) if os.path.isdir({home!r}) else [])
+print('environment', [k for k, v in os.environ.items() if 'CANARY' in k or {pid} == 0])
+pids = [int(p) for p in os.listdir('/proc') if p.isdigit()]
+print('processes', pids)
+print('cmdline', [open(f'/proc/{{p}}/cmdline').read() for p in pids if p != os.getpid()])
+attempt('parent', lambda: os.kill(os.getppid() or {pid}, 0))
+attempt('grader', lambda: os.kill({pid}, 0))
+attempt('tcp', lambda: socket.create_connection(('127.0.0.1', {port}), 2))
+attempt('internet', lambda: socket.create_connection(('1.1.1.1', 53), 2))
+attempt('udp', lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('1.1.1.1', 53)))
+attempt('dns', lambda: socket.getaddrinfo('example.org', 80))
+def unix(name):
+    s = socket.socket(socket.AF_UNIX); s.settimeout(2); s.connect(name)
+attempt('abstract', lambda: unix('\\0autograder-test'))
+attempt('unix', lambda: unix({local!r}))
+attempt('vsock', lambda: socket.socket(40, socket.SOCK_STREAM))
+attempt('terminal', lambda: os.open('/dev/tty', os.O_RDWR))
+libc = ctypes.CDLL(None, use_errno=True)
+def call(*args):
+    if libc.syscall(*args) < 0:
+        raise OSError(ctypes.get_errno(), 'refused')
+import platform
+x86 = platform.machine() == 'x86_64'
+attempt('unshare user', lambda: call(272 if x86 else 97, 0x10000000))
+attempt('unshare mount', lambda: call(272 if x86 else 97, 0x20000))
+attempt('ptrace', lambda: call(101 if x86 else 117, 16, 1, 0, 0))
+attempt('memfd', lambda: os.memfd_create('hoard'))
+attempt('mount', lambda: call(165 if x86 else 40, b'none', b'/home', b'tmpfs', 0, 0))
+attempt('process_vm_readv', lambda: call(310 if x86 else 270, 1, 0, 0, 0, 0, 0))
+attempt('memory of pid 1', lambda: open('/proc/1/mem', 'rb'))
+attempt('setuid', lambda: os.setuid(0))
+attempt('clone new user', lambda: call(56 if x86 else 220, 0x10000000 | 17, 0, 0, 0, 0))
+writable = []
+for folder, names, files in os.walk('/'):
+    if folder.startswith(('/proc', '/sys')):
+        names[:] = []
+        continue
+    if os.access(folder, os.W_OK):
+        writable.append(folder)
+print('writable', writable)
+for name in ('/x', '/usr/x', '/etc/passwd', '/etc/x', '/proc/sys/kernel/hostname', '/dev/x'):
+    attempt('write ' + name, lambda: open(name, 'w'))
+attempt('write prefix', lambda: open(os.path.dirname(os.__file__) + '/x', 'w'))
+attempt('write package', lambda: open(__import__('autograder').__file__, 'a'))
+print('uid', os.getuid(), 'caps', [l.split()[1] for l in open('/proc/self/status') if l.startswith('Cap')])
+print('devices', sorted(os.listdir('/dev')))
+print('descriptors', len(os.listdir('/proc/self/fd')))
+"""
+
+
+def test_nothing_of_the_machine_is_open(seen: str) -> None:
+    # UDP has no handshake: it is refused as there is no route.
+    assert "OPEN" not in seen, seen
+
+
+def test_nothing_of_the_grader_is_visible(seen: str) -> None:
+    lines = dict(line.split(" ", 1) for line in seen.splitlines() if " " in line)
+    assert CANARY not in seen
+    assert lines["home"] == "[]" and lines["environment"] == "[]"
+    assert lines["processes"] == "[1]" and lines["cmdline"] == "[]"
+    assert lines["writable"] == "['/home/learner', '/home/tmp', '/home/shm']" or set(
+        eval(lines["writable"])  # the order of a folder's entries is the file system's
+    ) == {"/home/learner", "/home/tmp", "/home/shm"}
+    assert lines["uid"].startswith("1000 caps ['0000000000000000'") and "1'" not in lines["uid"].split("caps")[1]
+    assert set(eval(lines["devices"])) <= {"null", "zero", "full", "random", "urandom", "shm", "fd"}
+
+
+_SCAN = """
+import ctypes, re
+needle = re.compile(b'canar[y]-in-chec[k]')
+def scan():
+    hits = 0
+    for line in open('/proc/self/maps'):
+        m = re.match(r'([0-9a-f]+)-([0-9a-f]+) rw', line)
+        if m and '[v' not in line:
+            start, end = int(m[1], 16), int(m[2], 16)
+            hits += len(needle.findall(ctypes.string_at(start, end - start)))
+    return hits
+print('hits', scan())
+"""
+
+
+def test_memory_holds_nothing_of_check_cells(warm: WarmEngine) -> None:
+    """Neither the check cell that ran, nor the one to come, nor the grader's own strings are in the run's memory."""
+    from autograder.engine.api import Cell, Job
+
+    token = "canary" + "-in-" + "check"
+    check = Cell("check", f"hidden = '{token}'\ncheck('a', lambda: len(hidden))", "check", "e", 10.0)
+    later = Cell("later", f"hidden = '{token}'\ncheck('b', lambda: len(hidden))", "check", "f", 10.0)
+    scan = Cell("scan", _SCAN, "student", None, 20.0)
+    (run,) = warm.run([Job("memory", (check, scan, later), seed=1)])
+    got = cells(run)
+    assert got["check"].observations == {"a": 15} and got["later"].observations == {"b": 15}
+    assert text(got["scan"]) == "hits 0\n", run
+
+
+def test_the_scan_would_find_it(warm: WarmEngine) -> None:
+    (run,) = warm.run([code_job("kept = ['canary', '-in-', 'check']\nkept = ''.join(kept)", _SCAN)])
+    assert text(run.cells[1]) != "hits 0\n"
