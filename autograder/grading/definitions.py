@@ -66,18 +66,25 @@ class Definitions:
             return True
         return not self.names(source).isdisjoint(names)
 
-    def still_a_stub(self, source: str, released: str) -> bool:
-        """Whether an answer answers nothing: the released code, or functions that only raise NotImplementedError."""
-        raises = "NotImplementedError" in source
-        if not raises and "NotImplementedError" in released:
-            return False  # quick, and true of almost every answer
-        tree = self.tree(source)
-        if tree is None:
+    def answers(self, source: str, names: frozenset[str], released: str) -> bool:
+        """Whether the cell binds one of these names to something else than what was released, or than a bare raise."""
+        if not self.binds(source, names):
             return False
-        if raises and (bodies := list(_bodies(tree.body))):
-            return all(_only_raises(body) for body in bodies)
-        course = self.tree(released)
-        return course is not None and _dump(tree) == _dump(course)
+        if not _may_be_stub(source, released) or (tree := self.tree(source)) is None:
+            return True
+        stub = self._statements(released)
+        return any(not _is_stub(node, stub) for node in tree.body if not names.isdisjoint(bound([node])))
+
+    def still_a_stub(self, source: str, released: str) -> bool:
+        """Whether the cell holds nothing but what was released, or functions that only raise NotImplementedError."""
+        if not _may_be_stub(source, released) or (tree := self.tree(source)) is None:
+            return False
+        stub = self._statements(released)
+        return all(_is_stub(node, stub) for node in tree.body)
+
+    def _statements(self, source: str) -> set[str]:
+        tree = self.tree(source)
+        return {_dump(node) for node in tree.body} if tree is not None else set()
 
     def typed_in(self, source: str, released: str) -> str | None:
         """Imports and definitions that a student typed into a locked cell, as the text of a cell of their own.
@@ -87,8 +94,7 @@ class Definitions:
         str or None
             "" where nothing was added; None where the text was changed and cannot be read.
         """
-        course = self.tree(released)
-        known = {_dump(node) for node in course.body} if course is not None else set()
+        course, known = self.tree(released), self._statements(released)
         taken = set(bound(course.body)) if course is not None else set()
         tree, text = self._parsed(source)
         if tree is None:  # perhaps what was added reads well by itself
@@ -188,6 +194,16 @@ def _only_raises(body: list[ast.stmt]) -> bool:
     """Whether a function does nothing but raise NotImplementedError, its docstring aside."""
     rest = body[1:] if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant) else body
     return len(rest) == 1 and isinstance(rest[0], ast.Raise) and "NotImplementedError" in _dump(rest[0])
+
+
+def _may_be_stub(source: str, released: str) -> bool:
+    """False, quickly, for almost every answer: the raise of the stub is gone."""
+    return "NotImplementedError" in source or "NotImplementedError" not in released
+
+
+def _is_stub(node: ast.stmt, stub: set[str]) -> bool:
+    bodies = list(_bodies([node]))
+    return (bool(bodies) and all(_only_raises(body) for body in bodies)) or _dump(node) in stub
 
 
 def _worth_keeping(node: ast.stmt, taken: set[str]) -> bool:

@@ -183,21 +183,38 @@ class _Restoration:
     # all answers
 
     def _join_split_answers(self) -> None:
-        """Join the parts of an answer cell that was split inside a definition: they parse together only."""
+        """Join the parts of an answer that was cut inside a definition: they parse together only."""
         last: Piece | None = None
         for piece in list(self.pieces):
-            if last is not None and (piece.place == last.place or (piece.own and piece.key[2] == last.key[2] + 1)):
+            joins = last is not None and (
+                (piece.role == last.role == "answer" and piece.place == last.place)
+                or (piece.own and piece.key[2] == last.key[2] + 1)
+            )
+            if joins and last is not None and self._cut(last, piece):
                 joined = f"{last.source.rstrip()}\n{piece.source}"
-                broken = self._incomplete(piece.source) or self._incomplete(last.source)
-                if broken and piece.cell_type == "code" and self.definitions.tree(joined) is not None:
-                    self.mends.add("answer-joined", self.chapter.cells[last.place or 0].id)
-                    last.source, last.key = joined, (*last.key[:2], piece.key[2])
-                    self.pieces.remove(piece)
-                    continue
-            last = piece if piece.role == "answer" else None
+                if self.definitions.tree(joined) is not None:
+                    place = last.place if last.place is not None else self._place_of_answer(joined)
+                    if place is not None:
+                        self.mends.add("answer-joined", self.chapter.cells[place].id)
+                        last.source, last.key = joined, (*last.key[:2], piece.key[2])
+                        self.pieces.remove(piece)
+                        continue
+            last = piece if piece.role in ("answer", "student") else None
 
-    def _incomplete(self, source: str) -> bool:
-        return source[:1] in (" ", "\t") or self.definitions.tree(source) is None
+    def _cut(self, first: Piece, second: Piece) -> bool:
+        """Whether two cells look as if they had been one."""
+        return (
+            second.source[:1] in (" ", "\t")
+            or first.source.rstrip().endswith((":", ",", "(", "[", "{", "\\"))
+            or any(piece.role == "answer" and self.definitions.tree(piece.source) is None for piece in (first, second))
+        )
+
+    def _place_of_answer(self, source: str) -> int | None:
+        """The answer cell whose name the code binds."""
+        for exercise, names in self.index.targets.items():
+            if self.definitions.binds(source, names):
+                return self.index.answers[exercise]
+        return None
 
     def _settle_answers(self) -> set[str]:
         """Find the code that answers each exercise, wherever it stands; returns the exercises that are answered."""
@@ -205,12 +222,17 @@ class _Restoration:
         for exercise in self.chapter.exercises:
             place, targets = self.index.answers[exercise], self.index.targets[exercise]
             copies = [piece for piece in self.pieces if piece.place == place and piece.role == "answer"]
-            real = [piece for piece in copies if not self._still_a_stub(piece.source, place)]
-            if any(self.definitions.binds(piece.source, targets) for piece in real):
+            released = self.chapter.cells[place].released
+            if any(self.definitions.answers(piece.source, targets, released) for piece in copies):
                 answered.add(exercise)
-                self._drop([piece for piece in copies if piece not in real])
+                self._drop([piece for piece in copies if self._still_a_stub(piece.source, place)])
+            for piece in self.pieces:
+                if piece.own and piece.cell_type == "code" and self._still_a_stub(piece.source, place):
+                    piece.run = piece.run and not self.definitions.binds(
+                        piece.source, targets
+                    )  # an unmarked blank copy
         waiting = [exercise for exercise in self.chapter.exercises if exercise not in answered]
-        self.elsewhere = let_answers_run_in_time(self.pieces, waiting, self.index, self.definitions, self._still_a_stub)
+        self.elsewhere = let_answers_run_in_time(self.pieces, waiting, self.index, self.definitions)
         for exercise in sorted(self.elsewhere, key=self.chapter.exercises.index):
             self.mends.add("answer-elsewhere", exercise)
             place = self.index.answers[exercise]

@@ -120,6 +120,8 @@ def _by_name(cell: dict[str, Any], index: Index, definitions: Definitions) -> Ma
     if place is not None:
         if equal and place not in equal and index.chapter.cells[equal[0]].role != "text":
             return Match(equal[0], "text", untouched=True)  # it carries another cell's mark
+        if _wrong_kind(cell, place, index, definitions):
+            return Match()
         return Match(place, "grade_id", untouched=text == index.normal[place])
     foreign = bool(
         isinstance(grade_id, str)
@@ -135,6 +137,14 @@ def _by_name(cell: dict[str, Any], index: Index, definitions: Definitions) -> Ma
     if by_id is not None and not foreign and _believable(cell, by_id, index, definitions):
         return Match(by_id, "cell_id")
     return Match(foreign=foreign)
+
+
+def _wrong_kind(cell: dict[str, Any], place: int, index: Index, definitions: Definitions) -> bool:
+    """Whether code carries the mark of a free answer, or prose that of code."""
+    role, code = index.chapter.cells[place].role, cell["cell_type"] == "code"
+    if role == "manual" and code and index.chapter.cells[place].cell_type != "code":
+        return any(definitions.binds(cell["source"], names) for names in index.targets.values())
+    return role == "answer" and not code and definitions.tree(cell["source"]) is None
 
 
 def _believable(cell: dict[str, Any], place: int, index: Index, definitions: Definitions) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from autograder.grading.definitions import Definitions
@@ -43,7 +43,6 @@ def let_answers_run_in_time(
     waiting: Sequence[str],
     index: Index,
     definitions: Definitions,
-    still_a_stub: Callable[[str, int], bool],
 ) -> set[str]:
     """Find the cells that define the names of exercises whose answer cell does not, and let them run in time.
 
@@ -56,16 +55,15 @@ def let_answers_run_in_time(
     set of str
         The exercises for which a cell was found.
     """
-    names = {name: exercise for exercise in waiting for name in index.targets[exercise]}
     found: dict[str, list[Piece]] = {}
-    if not names:
-        return set()
+    cells = index.chapter.cells
 
     def defined_in(piece: Piece) -> set[str]:
-        if not definitions.binds(piece.source, names):
-            return set()
-        exercises = {names[name] for name in definitions.names(piece.source) & names.keys()}
-        return {name for name in exercises if not still_a_stub(piece.source, index.answers[name])}
+        return {
+            exercise
+            for exercise in waiting
+            if definitions.answers(piece.source, index.targets[exercise], cells[index.answers[exercise]].released)
+        }
 
     for piece in pieces:
         if piece.cell_type == "code":
