@@ -22,10 +22,11 @@ from autograder.grading.autograded import Files, Notebook, folder_of, stage_subm
 from autograder.grading.chapter_cells import ChapterIds, chapter_ids, store_chapter
 from autograder.grading.course import Chapter
 from autograder.grading.database import SETTING, SUBMISSION, WAIT, BookError, Database
-from autograder.grading.gradebook_rows import ByHand, GradeRow, Upsert
+from autograder.grading.gradebook_rows import Upsert
 from autograder.grading.harmless import harmless_markdown
 from autograder.grading.late import penalty_rule, seconds_late, utc
 from autograder.grading.results import ClassResult, SubmissionResult
+from autograder.grading.standing import ByHand, GradeRow, by_hand, grade_rows
 
 __all__ = ["Book", "BookError", "ByHand", "GradeRow", "Written"]
 
@@ -204,12 +205,12 @@ class Book:
     def by_hand(self) -> dict[Key, ByHand]:
         """What people gave, and late penalties, of submissions that have any."""
         with self._database.reading() as connection:
-            return rows.by_hand(connection)
+            return by_hand(connection)
 
     def rows(self) -> list[GradeRow]:
         """Every student's standing in every chapter, by chapter and student: what `grades.csv` says."""
         with self._database.reading() as connection:
-            return rows.grade_rows(connection)
+            return grade_rows(connection)
 
     def _enter(self, connection: sa.Connection, batch: Mapping[Key, Written]) -> None:
         rows.add_students(connection, [student for student, _ in batch])

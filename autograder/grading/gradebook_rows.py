@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import uuid4
@@ -27,38 +26,6 @@ SCORE = sa.func.coalesce(GRADE.c.manual_score, GRADE.c.auto_score, 0.0) + sa.cas
     ),
     else_=0.0,
 )
-
-
-@dataclass(frozen=True)
-class GradeRow:
-    """One student's standing in one chapter, as the gradebook has it: scores given by hand and late penalties included.
-
-    `score` is `raw_score` less `late_submission_penalty`, at least 0; the three are None where nothing was handed in.
-    """
-
-    chapter: str
-    student: str
-    last_name: str
-    first_name: str
-    email: str
-    due: datetime | None
-    timestamp: datetime | None
-    raw_score: float | None
-    late_submission_penalty: float | None
-    score: float | None
-    max_score: float
-    needs_manual_grade: bool
-    status: str
-
-
-@dataclass
-class ByHand:
-    """What people gave to one submission, by grade_id, and what was taken off because it was late."""
-
-    scores: dict[str, float] = field(default_factory=dict)
-    extra_credit: dict[str, float] = field(default_factory=dict)
-    comments: dict[str, str] = field(default_factory=dict)
-    penalty: float = 0.0
 
 
 class Upsert:
@@ -197,127 +164,6 @@ def scores(chapter: str) -> sa.Select[Any]:
         .where(ASSIGNMENT.c.name == chapter)
         .group_by(*kept)
     )
-
-
-def grade_rows(connection: sa.Connection) -> list[GradeRow]:
-    """Every student's standing in every chapter, by chapter and student."""
-    person = (STUDENT.c.id, STUDENT.c.last_name, STUDENT.c.first_name, STUDENT.c.email)
-    people = connection.execute(sa.select(*person).order_by(STUDENT.c.id)).all()
-    status = {
-        (chapter, student): state
-        for chapter, student, state in connection.execute(
-            sa.select(SUBMISSION.c.chapter, SUBMISSION.c.student, SUBMISSION.c.status)
-        )
-    }
-    maximum = _max_scores(connection)
-    handed_in = _handed_in(connection)
-    rows = []
-    for chapter, due in connection.execute(
-        sa.select(ASSIGNMENT.c.name, ASSIGNMENT.c.duedate).order_by(ASSIGNMENT.c.name)
-    ):
-        for student, last, first, email in people:
-            found = handed_in.get((chapter, student))
-            timestamp, raw, penalty, open_ = found or (None, None, None, False)
-            rows.append(
-                GradeRow(
-                    chapter,
-                    student,
-                    last or "",
-                    first or "",
-                    email or "",
-                    due,
-                    timestamp,
-                    raw,
-                    penalty,
-                    None if raw is None else max(0.0, raw - (penalty or 0.0)),
-                    maximum.get(chapter, 0.0),
-                    open_,
-                    status.get((chapter, student), "graded") if found else "missing",
-                )
-            )
-    return rows
-
-
-def by_hand(connection: sa.Connection) -> dict[tuple[str, str], ByHand]:
-    """(student, chapter) to what people gave there and the late penalty; only those that have any."""
-    found: dict[tuple[str, str], ByHand] = {}
-    base = _T["base_cell"]
-    place = (SUBMITTED.c.student_id, ASSIGNMENT.c.name)
-
-    def of(table: sa.Table, *columns: sa.ColumnElement[Any]) -> sa.Select[Any]:
-        return (
-            sa.select(*place, base.c.name, *columns)
-            .join(NOTEBOOK, NOTEBOOK.c.id == table.c.notebook_id)
-            .join(SUBMITTED, SUBMITTED.c.id == NOTEBOOK.c.assignment_id)
-            .join(ASSIGNMENT, ASSIGNMENT.c.id == SUBMITTED.c.assignment_id)
-            .join(base, base.c.id == table.c.cell_id)
-        )
-
-    given = GRADE.c.manual_score.is_not(None) | GRADE.c.extra_credit.is_not(None)
-    scored = of(GRADE, GRADE.c.manual_score, GRADE.c.extra_credit).where(given)
-    for student, chapter, cell, manual, extra in connection.execute(scored):
-        entry = found.setdefault((student, chapter), ByHand())
-        if manual is not None:
-            entry.scores[cell] = manual
-        if extra:
-            entry.extra_credit[cell] = extra
-    commented = of(COMMENT, COMMENT.c.manual_comment).where(COMMENT.c.manual_comment.is_not(None))
-    for student, chapter, cell, text in connection.execute(commented):
-        found.setdefault((student, chapter), ByHand()).comments[cell] = text
-    late = (
-        sa.select(*place, NOTEBOOK.c.late_submission_penalty)
-        .join(SUBMITTED, SUBMITTED.c.id == NOTEBOOK.c.assignment_id)
-        .join(ASSIGNMENT, ASSIGNMENT.c.id == SUBMITTED.c.assignment_id)
-        .where(NOTEBOOK.c.late_submission_penalty > 0)
-    )
-    for student, chapter, penalty in connection.execute(late):
-        found.setdefault((student, chapter), ByHand()).penalty += penalty
-    return found
-
-
-def _max_scores(connection: sa.Connection) -> dict[str, float]:
-    notebook, base, cell = _T["notebook"], _T["base_cell"], _T["grade_cells"]
-    query = (
-        sa.select(ASSIGNMENT.c.name, sa.func.sum(cell.c.max_score))
-        .join(notebook, notebook.c.assignment_id == ASSIGNMENT.c.id)
-        .join(base, base.c.notebook_id == notebook.c.id)
-        .join(cell, cell.c.id == base.c.id)
-        .group_by(ASSIGNMENT.c.name)
-    )
-    return {name: float(points) for name, points in connection.execute(query)}
-
-
-def _handed_in(connection: sa.Connection) -> dict[tuple[str, str], tuple[datetime | None, float, float, bool]]:
-    """(chapter, student) to timestamp, score, penalty and whether a person must grade, summed over notebooks."""
-    open_ = sa.func.max(sa.case((GRADE.c.needs_manual_grade, 1), else_=0))
-    per_notebook = (
-        sa.select(
-            NOTEBOOK.c.assignment_id.label("submitted"),
-            sa.func.coalesce(sa.func.sum(SCORE), 0.0).label("score"),
-            sa.func.coalesce(NOTEBOOK.c.late_submission_penalty, 0.0).label("penalty"),
-            open_.label("open"),
-        )
-        .outerjoin(GRADE, GRADE.c.notebook_id == NOTEBOOK.c.id)
-        .group_by(NOTEBOOK.c.id, NOTEBOOK.c.assignment_id, NOTEBOOK.c.late_submission_penalty)
-        .subquery()
-    )
-    query = (
-        sa.select(
-            ASSIGNMENT.c.name,
-            SUBMITTED.c.student_id,
-            SUBMITTED.c.timestamp,
-            sa.func.sum(per_notebook.c.score),
-            sa.func.sum(per_notebook.c.penalty),
-            sa.func.max(per_notebook.c.open),
-        )
-        .join(SUBMITTED, SUBMITTED.c.assignment_id == ASSIGNMENT.c.id)
-        .join(per_notebook, per_notebook.c.submitted == SUBMITTED.c.id)
-        .group_by(ASSIGNMENT.c.name, SUBMITTED.c.student_id, SUBMITTED.c.timestamp)
-    )
-    return {
-        (chapter, student): (timestamp, float(score), float(penalty), bool(needs))
-        for chapter, student, timestamp, score, penalty, needs in connection.execute(query)
-    }
 
 
 def chunks(values: Sequence[str]) -> Iterator[Sequence[str]]:

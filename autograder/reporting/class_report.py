@@ -16,7 +16,7 @@ from autograder.reporting.summary import by_chapter, sentences_of, summarize
 from autograder.reporting.table import first_trouble
 
 CHECKS_SHOWN = 20  #: bars in the plot of failing checks
-MISCONCEPTIONS_SHOWN = 40
+ROWS_SHOWN = 80  #: lines in each table of sentences
 NAMES_SHOWN = 8  #: students named beside a misconception
 
 
@@ -46,8 +46,9 @@ def class_report_page(result: ClassResult, course: Iterable[Chapter] = ()) -> st
         exercises=_plot(plots.exercise_bars, exercises),
         checks=_plot(plots.failing_checks, checks),
         checks_left=len(summary.checks) - len(checks),
-        misconceptions=summary.misconceptions[:MISCONCEPTIONS_SHOWN],
-        misconceptions_left=max(0, len(summary.misconceptions) - MISCONCEPTIONS_SHOWN),
+        mistakes=[item for item in summary.misconceptions if item.known],
+        others=[item for item in summary.misconceptions if not item.known],
+        rows_shown=ROWS_SHOWN,
         names_shown=NAMES_SHOWN,
         first_trouble=first_trouble,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from io import StringIO
 from typing import TypeVar
+from warnings import catch_warnings, filterwarnings
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
@@ -124,7 +125,8 @@ def _text(text: str) -> str:
 def _svg(figure: Figure, name: str) -> str:
     """The figure as an svg element; the same figure gives the same text."""
     out = StringIO()
-    with rc_context({"svg.fonttype": "none", "svg.hashsalt": name, "font.family": "sans-serif"}):
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": name, "font.family": "sans-serif"}), catch_warnings():
+        filterwarnings("ignore", "Glyph .* missing")  # the browser has the font
         figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     svg = out.getvalue()
     svg = svg[svg.index("<svg") :]

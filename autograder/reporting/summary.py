@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from autograder.grading.course import Chapter
@@ -50,8 +50,8 @@ class CheckSummary:
 class Misconception:
     """A sentence that explains a wrong answer, and who got it.
 
-    `known` says that the course has the sentence for a value that this mistake produces; otherwise it is a hint or the
-    comparison's own words.
+    `known` says that the course has the sentence for a value that this mistake produces; otherwise it is the check's
+    hint or the comparison's own words.
     """
 
     chapter: str
@@ -75,14 +75,14 @@ class Summary:
     needs_person: list[tuple[SubmissionResult, list[str]]]
 
 
-#: (chapter, exercise, label) to the sentences that the course has for wrong values
-Sentences = dict[tuple[str, str, str], tuple[str, ...]]
+#: (chapter, exercise, label) to the course's sentences, and whether each stands for one known mistake
+Sentences = dict[tuple[str, str, str], dict[str, bool]]
 
 
 def sentences_of(chapters: Iterable[Chapter]) -> Sentences:
-    """The sentences that a course's check cells hold for known mistakes."""
+    """The sentences that a course's check cells hold. One that is also the hint stands for no mistake in particular."""
     return {
-        (chapter.name, cell.id, call.label): tuple(sentence for _, sentence in call.wrong)
+        (chapter.name, cell.id, call.label): {sentence: True for _, sentence in call.wrong} | {call.hint: False}
         for chapter in chapters
         for cell in chapter.checks
         for call in parsed(cell.source).calls
@@ -96,7 +96,7 @@ def summarize(result: ClassResult, sentences: Sentences | None = None) -> Summar
     ----------
     result : ClassResult
     sentences : mapping, optional
-        What the course says of known mistakes (`sentences_of`). Without it no misconception is `known`, and
+        What the course says of failed checks (`sentences_of`). Without it no misconception is `known`, and
         messages are taken as they stand.
     """
     exercises: dict[tuple[str, str], ExerciseSummary] = {}
@@ -123,7 +123,7 @@ def summarize(result: ClassResult, sentences: Sentences | None = None) -> Summar
                 tally.count += 1
                 if not check.passed:
                     tally.failed += 1
-                    sentence, known = _explanation(check, (sentences or {}).get(key, ()))
+                    sentence, known = _explanation(check, (sentences or {}).get(key, {}))
                     place = (submission.chapter, name, sentence)
                     entry = Misconception(submission.chapter, name, check.label, sentence, known)
                     found.setdefault(place, entry)
@@ -148,11 +148,11 @@ def by_chapter(result: ClassResult) -> dict[str, list[SubmissionResult]]:
     return dict(chapters)
 
 
-def _explanation(check: CheckResult, known: Iterable[str]) -> tuple[str, bool]:
-    """The sentence for a failed check, and whether the course knows it: a visible check puts what it got before it."""
-    for sentence in known:
+def _explanation(check: CheckResult, sentences: Mapping[str, bool]) -> tuple[str, bool]:
+    """The sentence for a failed check, and whether it names a known mistake. Visible checks put what they got first."""
+    for sentence, known in sentences.items():
         if sentence and check.message.endswith(sentence):
-            return sentence, True
+            return sentence, known
     return check.message or "It failed without a word.", False
 
 
