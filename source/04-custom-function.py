@@ -1161,27 +1161,26 @@ class TritonSiluMul(torch.autograd.Function):
 def drawn(*shape, dtype=torch.float64):
     return [torch.randn(shape, dtype=dtype, device=DEVICE) for _ in range(3)]
 
-def run(gate, up, grad, needs=(True, True)):
+def run(gate, up, grad):
     """Output and gradients, with sentinels around every tensor, so that no kernel can do harm."""
-    with sentinels() as guarded:
-        g, u = (guarded.place(t).requires_grad_(need) for t, need in zip((gate, up), needs))
+    with sentinels():
+        g, u = gate.detach().requires_grad_(), up.detach().requires_grad_()
         out = TritonSiluMul.apply(g, u)
-        wanted = [t for t, need in zip((g, u), needs) if need]
-        return [t.detach() for t in (out, *torch.autograd.grad(out, wanted, grad))]
+        return [t.detach() for t in (out, *torch.autograd.grad(out, (g, u), grad))]
 
-def outside(*shape):
-    """Bytes written outside the inputs, the incoming gradient, and every tensor that apply allocated."""
-    gate, up, grad = drawn(*shape, dtype=torch.float32)
+def outside(gate, up, grad):
+    """Bytes written outside the inputs, the incoming gradient, and every tensor that apply allocated; and the last values."""
     with sentinels() as guarded:
         g, u, grad = guarded.place(gate).requires_grad_(), guarded.place(up).requires_grad_(), guarded.place(grad)
-        torch.autograd.grad(TritonSiluMul.apply(g, u), (g, u), grad)
-    return sum(map(sum, guarded.overwritten()))
+        out = TritonSiluMul.apply(g, u)
+        grads = torch.autograd.grad(out, (g, u), grad)
+    return [sum(map(sum, guarded.overwritten())), *(t.detach()[-3:] for t in (out, *grads))]
 
 def expected(gate, up, grad):
-    """The same by PyTorch, in at least float32."""
-    wide = gate.dtype if gate.dtype in (torch.float32, torch.float64) else torch.float32
+    """The same by PyTorch: half types computed in float32 and narrowed at the end."""
+    dtype, wide = gate.dtype, torch.float64 if gate.dtype == torch.float64 else torch.float32
     gate, up, grad = gate.to(wide), up.to(wide), grad.to(wide)
-    return [F.silu(gate) * up, *vjp(lambda g, u: F.silu(g) * u, (gate, up), grad)]
+    return [t.to(dtype) for t in (F.silu(gate) * up, *vjp(lambda g, u: F.silu(g) * u, (gate, up), grad))]
 
 def kept(gate, up):
     with sentinels():
@@ -1193,7 +1192,7 @@ def kept(gate, up):
 gate, up, grad = drawn(3, 5)
 
 check = Check("TritonSiluMul", points=8)
-check("no write outside", lambda: outside(37), 0, limit=20,
+check("no write outside", lambda: outside(gate[0], up[0], grad[0])[0], 0, limit=20,
       hint="A store went past the end of its tensor. Mask loads and stores with i < n.")
 check("the output", lambda: run(gate, up, grad)[0], F.silu(gate) * up,
       hint="gate * sigmoid(gate) * up, computed in float64 for float64.")
@@ -1215,21 +1214,16 @@ def arithmetic():
     return sorted(names & {"mul", "add", "sub", "rsub", "div", "neg", "exp", "sigmoid", "sigmoid_backward", "silu", "silu_backward", "tanh", "pow", "reciprocal", "addcmul"})
 
 def half(dtype):
-    return [t.float() for t in run(narrow.to(dtype), large.to(dtype), large.flip(0).to(dtype))]
+    return run(narrow.to(dtype), large.to(dtype), large.flip(0).to(dtype))
 
 def frozen(needs):
-    g, u = (t.clone().requires_grad_(need) for t, need in zip((other_gate, other_up), needs))
-    with sentinels():
-        out = TritonSiluMul.apply(g, u)
-        return [None if r is None else tuple(r.shape) for r in TritonSiluMul.backward(out.grad_fn, other_grad.clone())]
-
-def work(needs):
+    """What backward returns, and how many elements it allocates."""
     g, u = (t.clone().requires_grad_(need) for t, need in zip((other_gate, other_up), needs))
     with sentinels():
         out = TritonSiluMul.apply(g, u)
         with count_work() as counted:
-            TritonSiluMul.backward(out.grad_fn, other_grad.clone())
-    return counted.elements
+            found = TritonSiluMul.backward(out.grad_fn, other_grad.clone())
+    return [[None if r is None else tuple(r.shape) for r in found], counted.elements]
 
 def after():
     with sentinels():
@@ -1238,11 +1232,10 @@ def after():
         torch.autograd.grad(out, (g, u), grad)
     return [g.detach(), u.detach(), grad]
 
-check("no write outside, larger", lambda: outside(long_gate.numel()), 0, limit=20,
-      hint="A store went past the end of its tensor. Mask loads and stores with i < n.")
 check("your kernels do the arithmetic", arithmetic, [],
       hint="PyTorch computed this, not your kernels.")
-check("many blocks", lambda: [t[-3:] for t in run(long_gate, long_up, long_grad)], [t[-3:] for t in expected(long_gate, long_up, long_grad)],
+check("many blocks", lambda: outside(long_gate, long_up, long_grad), [0, *(t[-3:] for t in expected(long_gate, long_up, long_grad))], limit=20,
+      wrong=[(lambda v: v[0] > 0, "A store went past the end of its tensor. Mask loads and stores with i < n.")],
       hint="The last elements are wrong or were never written. The grid needs cdiv(n, BLOCK) blocks.")
 check("a single number, and none", lambda: [run(*drawn_like) for drawn_like in ((other_gate[0, 0], other_up[0, 0], other_grad[0, 0]), (other_gate[:0], other_up[:0], other_grad[:0]))],
       [expected(other_gate[0, 0], other_up[0, 0], other_grad[0, 0]), expected(other_gate[:0], other_up[:0], other_grad[:0])],
@@ -1257,19 +1250,15 @@ check("a transposed incoming gradient", lambda: run(other_gate, other_up, other_
       hint="The incoming gradient has strides of its own. Make it contiguous before you take its pointer.")
 check("the incoming gradient of sum()", lambda: run(other_gate, other_up, other_grad[0, 0].expand(6, 7))[1:], expected(other_gate, other_up, other_grad[0, 0].expand(6, 7))[1:],
       hint="sum() sends a gradient of stride 0: behind the pointer lies one element. Make it contiguous first.")
-check("float16 is computed in float32", lambda: half(torch.float16), expected(narrow.half(), large.half(), large.flip(0).half()), rtol=2e-3, atol=1e-5,
+check("float16 is computed in float32", lambda: half(torch.float16), expected(narrow.half(), large.half(), large.flip(0).half()), rtol=2e-3, atol=1e-4,
       hint="Widen to float32 after the load and narrow at the store, not in between.")
-check("bfloat16 is computed in float32", lambda: half(torch.bfloat16), expected(narrow.bfloat16(), large.bfloat16(), large.flip(0).bfloat16()), rtol=1.6e-2, atol=1e-5,
+check("bfloat16 is computed in float32", lambda: half(torch.bfloat16), expected(narrow.bfloat16(), large.bfloat16(), large.flip(0).bfloat16()), rtol=1.6e-2, atol=1e-4,
       hint="Widen to float32 after the load and narrow at the store, not in between.")
-check("float64 keeps its digits", lambda: run(other_gate, other_up, other_grad), expected(other_gate, other_up, other_grad),
-      hint="float64 went through float32. Choose the wide type by the input's dtype.")
-check("the dtype is kept", lambda: [[t.dtype for t in run(*(t.to(d) for t in (gate, up, grad)))] for d in (torch.float16, torch.bfloat16, torch.float32)], [[d] * 3 for d in (torch.float16, torch.bfloat16, torch.float32)],
-      hint="Output and gradients have the dtype of the inputs.")
 check("transposed inputs are saved themselves", lambda: kept(other_gate.t(), other_up.t()), {"saved": ["gate", "up"], "on ctx": []},
       hint="You saved the contiguous copies: two tensors that nobody else keeps. Save the inputs and make copies in backward.")
-check("None for a frozen input", lambda: [frozen((False, True)), frozen((True, False))], [[None, (6, 7)], [(6, 7), None]],
-      hint="Return None where ctx.needs_input_grad is False.")
-check.that("nothing is allocated for a frozen input", lambda: [work((True, True)), work((True, False)), work((False, True))], lambda w: w[1] < w[0] and w[2] < w[0],
+check.that("nothing for a frozen input", lambda: [frozen((True, True)), frozen((True, False)), frozen((False, True))],
+           lambda v: v[1][0] == [(6, 7), None] and v[2][0] == [None, (6, 7)] and v[1][1] < v[0][1] and v[2][1] < v[0][1],
+           wrong=[(lambda v: v[1][0][1] is not None or v[2][0][0] is not None, "Return None where ctx.needs_input_grad is False.")],
            hint="A gradient was allocated and written for an input that needs none.")
 check("inputs and incoming gradient stay", after, [other_gate, other_up, other_grad],
       hint="A kernel wrote into memory of the caller. Write only to tensors that you allocated.")

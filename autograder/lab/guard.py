@@ -1,8 +1,8 @@
 """Sentinels around tensors: a kernel that writes where it should not is caught by the bytes it changed.
 
 A raw kernel gets pointers. A missing mask makes it write past the end of its output, into whatever lies there, and
-usually nothing happens until much later. Inside `sentinels()` every tensor that is allocated lies in the middle of a larger
-buffer whose rest has known bytes.
+usually nothing happens until much later. Inside `sentinels()` every tensor that is allocated lies in the middle of a
+larger buffer whose rest has known bytes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import torch
 
 from autograder.lab.dispatch import LightMode
 
-PAD = 1 << 16  #: bytes before and after, a multiple of every alignment that a kernel may ask for
+PAD = 1 << 18  #: bytes before and after, a multiple of every alignment that a kernel may ask for
 
 _EMPTY = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided"}
 _FILLED = {"zeros", "zeros_like", "new_zeros", "ones", "ones_like", "new_ones", "full", "full_like", "new_full"}

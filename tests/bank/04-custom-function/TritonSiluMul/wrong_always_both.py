@@ -1,5 +1,5 @@
 # misconception: one kernel computes both gradients, so both are allocated
-# fails: nothing is allocated for a frozen input
+# fails: nothing for a frozen input
 # message: A gradient was allocated and written
 @triton.jit
 def forward_kernel(gate_ptr, up_ptr, out_ptr, n, WIDE: tl.constexpr, BLOCK: tl.constexpr):

@@ -1,6 +1,6 @@
 # misconception: float32 is wide enough for everything
-# fails: float64 keeps its digits
-# message: float64 went through float32.
+# fails: the output
+# message: computed in float64 for float64.
 @triton.jit
 def forward_kernel(gate_ptr, up_ptr, out_ptr, n, WIDE: tl.constexpr, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)

@@ -1,6 +1,6 @@
 # misconception: the last block ends where the tensor ends
 # fails: no write outside
-# fails: no write outside, larger
+# fails: many blocks
 # message: A store went past the end of its tensor.
 @triton.jit
 def forward_kernel(gate_ptr, up_ptr, out_ptr, n, WIDE: tl.constexpr, BLOCK: tl.constexpr):

@@ -1,0 +1,52 @@
+"""The kernels of chapter 04 compile for the GPUs that learners have, on a machine without one."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from autograder.lab.kernels import has_triton
+
+SOURCE = Path(__file__).parents[2] / "source" / "04-custom-function.py"
+SCRIPT = """
+import triton
+import triton.language as tl
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+
+{kernels}
+
+TYPES = {{"fp64": tl.float64, "fp32": tl.float32, "fp16": tl.float32, "bf16": tl.float32}}
+for capability in (75, 80, 90):
+    for name, wide in TYPES.items():
+        for kernel in (silu_mul_forward_kernel, silu_mul_backward_kernel):
+            constants = {{"WIDE": wide, "BLOCK": 1024}}
+            if kernel is silu_mul_backward_kernel:
+                constants |= {{"NEEDS_GATE": True, "NEEDS_UP": True}}
+            signature = {{a: "constexpr" if a in constants else "i32" if a == "n" else "*" + name for a in kernel.arg_names}}
+            source = ASTSource(fn=kernel, signature=signature, constexprs=constants)
+            compiled = triton.compile(source, target=GPUTarget("cuda", capability, 32))
+            print(capability, name, kernel.__name__, len(compiled.asm["cubin"]) > 0)
+"""
+
+
+def kernels_of(text):
+    """The @triton.jit functions of the reference answer."""
+    answer = text.split('"grade_id": "TritonSiluMul"')[1].split("### BEGIN SOLUTION\n")[1].split("### END SOLUTION")[0]
+    assert answer.count("@triton.jit") == 2
+    return answer
+
+
+@pytest.mark.skipif(not has_triton(), reason="Triton is not installed")
+def test_the_reference_kernels_compile_for_sm_75_80_and_90(tmp_path):
+    script = tmp_path / "compile_kernels.py"
+    script.write_text(SCRIPT.format(kernels=kernels_of(SOURCE.read_text(encoding="utf-8"))))
+    environment = {"TRITON_CACHE_DIR": str(tmp_path / "cache"), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False, env=environment)
+    if "ptxas" in done.stderr and "not found" in done.stderr:
+        pytest.skip("this Triton brings no assembler")
+    assert done.returncode == 0, done.stderr[-2000:]
+    lines = done.stdout.splitlines()
+    assert len(lines) == 3 * 4 * 2
+    assert all(line.endswith("True") for line in lines)
