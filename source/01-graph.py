@@ -226,10 +226,10 @@ draw_graph(doubled)
 
 # %% nbgrader={"grade": false, "grade_id": "long-chain", "locked": true, "schema_version": 3, "solution": false, "task": false}
 def long_chain(length: int) -> torch.Tensor:
-    """A leaf, then `length` additions one after the other: a graph of length + 1 nodes that saves nothing."""
+    """A leaf, then `length` negations one after the other: a graph of length + 1 nodes that saves nothing."""
     link = torch.zeros((), requires_grad=True)
     for _ in range(length):
-        link = link + 1
+        link = -link
     return link
 
 
@@ -337,7 +337,7 @@ check("the root comes first, from the middle of a graph too",
 check.that("a node is looked up, not searched for", lambda: comparisons(600), lambda count: count <= 6_000,
            hint="The time grows with the square of the graph: `in` on a list compares with every entry. Use a set or a dict.")
 check("a chain of 20,000 nodes", lambda: len(nodes(LONG.grad_fn)), 20_001,
-      hint="The chain has 20,000 additions and one leaf, to be listed in well under a second.",
+      hint="The chain has 20,000 negations and one leaf, to be listed in well under a second.",
       wrong={RecursionError: "Python's stack is not that deep. Keep your own list of nodes still to visit."})
 check("sixty doublings", lambda: len(nodes(deep.grad_fn)), 61, limit=2,
       hint="There are 61 nodes but 2**60 paths. Visit every node once, not every path.")
