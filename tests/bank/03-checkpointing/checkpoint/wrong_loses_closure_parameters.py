@@ -1,0 +1,27 @@
+# misconception: only the arguments have gradients
+# fails: parameters that fn closes over
+# message: The parameters got no gradient.
+class _Checkpoint(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, fn, anchor, *args):
+        ctx.fn, ctx.state = fn, torch.get_rng_state()
+        ctx.save_for_backward(*[arg for arg in args if torch.is_tensor(arg)])
+        ctx.template = [("tensor", arg.requires_grad) if torch.is_tensor(arg) else ("value", arg) for arg in args]
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, *grads):
+        tensors = iter(ctx.saved_tensors)
+        args = [next(tensors).detach().requires_grad_(item) if kind == "tensor" else item for kind, item in ctx.template]
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            out = ctx.fn(*args)
+        outs = out if isinstance(out, tuple) else (out,)
+        keep = [i for i, one in enumerate(outs) if one.requires_grad]
+        wanted = [arg for arg in args if torch.is_tensor(arg) and arg.requires_grad]
+        found = iter(torch.autograd.grad([outs[i] for i in keep], wanted, [grads[i] for i in keep]))
+        return (None, None, *[next(found) if torch.is_tensor(arg) and arg.requires_grad else None for arg in args])
+
+
+def checkpoint(fn, *args):
+    return _Checkpoint.apply(fn, torch.zeros((), requires_grad=True), *args)

@@ -1,0 +1,5 @@
+import math
+
+
+def peak_units(n_layers, segments):
+    return segments + math.ceil(n_layers / segments)
