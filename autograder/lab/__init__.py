@@ -18,6 +18,7 @@ _HOME = {
     "device": "runtime",
     "draw_graph": "graph",
     "draw_ready_queue": "ready_queue",
+    "fake_clock": "clock",
     "find_dot": "runtime",
     "has_triton": "kernels",
     "incoming": "backward",
