@@ -162,15 +162,7 @@ class Book:
         Left out is what must be graded again: its submission was removed from the gradebook, or its notebook to show is
         gone.
         """
-        query = (
-            sa.select(SUBMISSION.c.student, SUBMISSION.c.chapter, SUBMISSION.c.fingerprint)
-            .join(rows.ASSIGNMENT, rows.ASSIGNMENT.c.name == SUBMISSION.c.chapter)
-            .join(
-                rows.SUBMITTED,
-                (rows.SUBMITTED.c.assignment_id == rows.ASSIGNMENT.c.id)
-                & (rows.SUBMITTED.c.student_id == SUBMISSION.c.student),
-            )
-        )
+        query = _kept(SUBMISSION.c.student, SUBMISSION.c.chapter, SUBMISSION.c.fingerprint)
         with self._database.reading() as connection:
             found = connection.execute(query).all()
         return {(student, chapter): mark for student, chapter, mark in found if self._is_shown(student, chapter)}
@@ -197,8 +189,8 @@ class Book:
         return None if text is None else _decode([text])[0]
 
     def results(self) -> list[SubmissionResult]:
-        """Every result that was entered last, by chapter and student."""
-        query = sa.select(SUBMISSION.c.result).order_by(SUBMISSION.c.chapter, SUBMISSION.c.student)
+        """The results that were entered last, by chapter and student, without submissions removed from the gradebook."""
+        query = _kept(SUBMISSION.c.result).order_by(SUBMISSION.c.chapter, SUBMISSION.c.student)
         with self._database.reading() as connection:
             return _decode(connection.scalars(query))
 
@@ -244,6 +236,19 @@ class Book:
         return (folder_of(self._autograded, student, chapter) / f"{chapter}.ipynb").is_file()
 
 
+def _kept(*columns: sa.ColumnElement[Any]) -> sa.Select[Any]:
+    """Select from what we recorded, where nbgrader still has the submission."""
+    same = (rows.SUBMITTED.c.assignment_id == rows.ASSIGNMENT.c.id) & (
+        rows.SUBMITTED.c.student_id == SUBMISSION.c.student
+    )
+    return (
+        sa.select(*columns)
+        .select_from(SUBMISSION)
+        .join(rows.ASSIGNMENT, rows.ASSIGNMENT.c.name == SUBMISSION.c.chapter)
+        .join(rows.SUBMITTED, same)
+    )
+
+
 def _enter_chapter(
     connection: sa.Connection, chapter: ChapterIds, items: Mapping[str, Written], unchanged: set[str]
 ) -> None:
@@ -280,7 +285,8 @@ def _comment(name: str, item: Written) -> str | None:
     """What the grader says at an answer: that it is missing, or its notes on it."""
     # nbgrader shows comments as Markdown
     notes = [harmless_markdown(note.text) for note in item.result.notes if note.cell in {name, f"check-{name}"}]
-    return " ".join((["No response."] if name in item.unanswered else []) + notes) or None
+    text = " ".join((["No response."] if name in item.unanswered else []) + notes)
+    return _storable(text) or None
 
 
 def _record(key: Key, item: Written) -> dict[str, str]:
@@ -303,9 +309,9 @@ def _key(result: SubmissionResult) -> Key:
     return _storable(result.student), result.chapter
 
 
-def _storable(name: str) -> str:
-    """A folder's name as every database can hold it: bytes that are no UTF-8 are written out."""
-    return name.encode("utf-8", "backslashreplace").decode()
+def _storable(text: str) -> str:
+    """A text as every database can hold it: what is no UTF-8, as in an odd folder's name, is written out."""
+    return text.replace("\0", "\\x00").encode("utf-8", "backslashreplace").decode()
 
 
 def _sha256(result: SubmissionResult) -> str:

@@ -299,6 +299,7 @@ def test_fingerprints_and_results_are_remembered(tmp_path, book):
     with stock(tmp_path) as theirs:
         theirs.remove_student("bea")
     assert book.fingerprints() == {}
+    assert [r.student for r in book.results()] == ["ada"]
 
 
 def test_settings_are_kept(book):
@@ -579,6 +580,7 @@ def test_a_name_that_is_no_text_stops_nobody(book):
     item = written("ada")
     item.result.student = "odd\udce9"
     item.result.exercises[0].checks[0].message = "\ud800"
+    item.result.notes = [Note("x", "renamed from \udce9\0", "walk")]
     book.write([item, written("bea")])
     assert book.students() == ["bea", "odd\\udce9"]
     assert book.previous("odd\udce9", "01-graph").exercises[0].checks[0].message == "\ud800"
