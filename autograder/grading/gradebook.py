@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import sqlalchemy as sa
 from traitlets.config import Config
@@ -189,7 +190,7 @@ class Book:
         return None if text is None else _decode([text])[0]
 
     def results(self) -> list[SubmissionResult]:
-        """The results that were entered last, by chapter and student, without submissions removed from the gradebook."""
+        """The results that were entered last, by chapter and student, of submissions still in the gradebook."""
         query = _kept(SUBMISSION.c.result).order_by(SUBMISSION.c.chapter, SUBMISSION.c.student)
         with self._database.reading() as connection:
             return _decode(connection.scalars(query))
