@@ -24,6 +24,7 @@ class ForkEngine:
     def __enter__(self):
         import matplotlib
         import torch
+        import torch._dynamo  # a checkpoint imports it at its first call, for a second
         import torch.fx.experimental.symbolic_shapes  # a backward with an explicit gradient imports it, for a second
 
         matplotlib.use("Agg")
