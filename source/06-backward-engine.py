@@ -126,7 +126,7 @@ import matplotlib.pyplot as plt
 
 def draw_broadcast(operand, result):
     """Both shapes aligned at the right; the dimensions to sum are filled."""
-    fig, ax = plt.subplots(figsize=(5.2, 1.5))
+    fig, ax = plt.subplots(figsize=(5.2, 1.6), layout="constrained")
     fig.patch.set_facecolor("white")
     padded = ("",) * (len(result) - len(operand)) + operand
     for row, (title, dims) in enumerate((("gradient", result), ("operand", padded))):
@@ -306,7 +306,7 @@ for depth in depths:
     calls.append(runs_per_path(v.node))
 print(f"{depths[-1]} doublings: {calls[-1]:,} calls, {depths[-1]} nodes")
 
-fig, ax = plt.subplots(figsize=(5.5, 3))
+fig, ax = plt.subplots(figsize=(5.5, 3), layout="constrained")
 fig.patch.set_facecolor("white")
 ax.semilogy(depths, calls, "o-", color="#b3541e", label="one run per path")
 ax.semilogy(depths, depths, "s-", color="#2b6cb0", label="one run per node")

@@ -73,7 +73,7 @@ for name, nbytes in (("weights", weights), ("gradients", gradients), ("optimizer
 
 # %% [markdown]
 # These do not depend on the batch. Mixed precision changes the split: weights and gradients in bfloat16, while Adam keeps its two states *and* a
-# master copy of the weights in float32, because an update smaller than 1/256 of a weight would vanish in bfloat16.
+# master copy of the weights in float32, because an update smaller than about 1/256 of a weight would vanish in bfloat16.
 #
 # ### Exercise `static_bytes`
 # Difficulty: ●○○○○ - 10 minutes - 3 points
@@ -317,7 +317,7 @@ plot_timeline(trace(lambda: next_token_loss().backward()), title="one forward an
 # Per layer you may keep everything, keep the products, or keep the input. Each choice has a price in bytes held and in FLOPs redone. With unequal layers, which to
 # recompute under a budget is a knapsack problem, and greedy rules can fail.
 #
-# **Predict.** Budget 10. Layer A frees 6 bytes for 6 FLOPs, layers B and C free 5 each for 4 FLOPs each, and 10 bytes must go. Which layers does "most bytes first" take, and what would be cheaper?
+# **Predict.** Layer A frees 6 bytes for 6 FLOPs, layers B and C free 5 each for 4 FLOPs each, and 10 bytes must go. Which layers does "most bytes first" take, and what would be cheaper?
 #
 # <details><summary>Answer</summary>
 #
@@ -769,7 +769,7 @@ adam = torch.optim.Adam(small.parameters(), lr=5e-3)
 try:
     rewards = [rl_step(small, torch.randint(16, (32, 4)), lambda t: (t[:, 4:] < 8).float().mean(1), adam, new_tokens=4)["reward"] for _ in range(30)]
     print(f"mean reward of the first step {rewards[0]:.2f}, of the last {rewards[-1]:.2f}")
-    figure, ax = plt.subplots(figsize=(5.5, 2.6))
+    figure, ax = plt.subplots(figsize=(5.5, 2.6), layout="constrained")
     figure.patch.set_facecolor("white")
     ax.plot(rewards)
     ax.set(xlabel="step", ylabel="mean reward")
@@ -831,7 +831,7 @@ except NotImplementedError:
     print("Write static_bytes and activation_bytes first, then run this cell.")
 
 # %% [markdown]
-# Read the slopes. Keeping everything grows with the square of the length, and so does the dashed line: even with full checkpointing a single block at work needs its scores. That is the
+# Read the slopes. Selective lies on the line above it: it keeps the scores too, and they are nearly all there is. Keeping everything grows with the square of the length, and so does the dashed line: even with full checkpointing a single block at work needs its scores. That is the
 # case for attention kernels that never write the scores down and recompute them tile by tile in backward: the checkpointing idea, inside one operation. Without the scores each line has slope one.
 #
 # What the paper bill leaves out, so that nobody is surprised: temporaries at the loss (two times tokens · vocabulary elements, section 3), the allocator's fragmentation, and buffers of communication.

@@ -129,7 +129,8 @@ def _draw_frame(
         if state == "waiting":
             count = str(frame.waiting[node])
             mark: dict[str, Any] = {"fontsize": 10, "weight": "bold", "color": _INK}
-            axes.annotate(count, (x, y), (15, 9), textcoords="offset points", ha="center", va="center", **mark)
+            side = -21 if x < 0 else 21  # away from the edges
+            axes.annotate(count, (x, y), (side, 0), textcoords="offset points", ha="center", va="center", **mark)
     queue = ", ".join(_label(n, called) for n in frame.queue) or "empty"
     axes.set_title(f"{i + 1}. {_label(frame.running, called)}", fontsize=10, loc="left", color=_INK)
     axes.text(0.5, -0.02, f"queue: {queue}", transform=axes.transAxes, ha="center", va="top", fontsize=9, color=_INK)
