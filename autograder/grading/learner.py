@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from autograder.engine.api import Cell, CellRun, Engine, Job, Role
 from autograder.grading.course import Chapter, CourseError, chapter_of
@@ -77,7 +78,7 @@ def check_file(engine: Engine, chapters: dict[str, Chapter], path: Path, name: s
     else:
         reading = read_notebook(data)
         chapter = _chapter_named(chapters, path, name) or _chapter_like(
-            chapters, path, {c.grade_id for c in reading.cells}
+            chapters, path, _grade_ids(reading.cells)
         )
         restored = restore(reading, chapter)
         notes = [*reading.notes, *restored.notes]
@@ -100,6 +101,11 @@ def check_file(engine: Engine, chapters: dict[str, Chapter], path: Path, name: s
         }
         exercises.append(judge(cell.id, parsed(visible(cell.source)), result, expected, max_score=cell.points))
     return Judged(path, chapter.name, exercises, notes)
+
+
+def _grade_ids(cells: Sequence[dict[str, Any]]) -> set[str]:
+    marks = (cell["metadata"].get("nbgrader") for cell in cells)
+    return {str(mark.get("grade_id")) for mark in marks if isinstance(mark, dict)}
 
 
 def _check_cell(chapter: Chapter, cell_id: str) -> Cell:

@@ -1,0 +1,157 @@
+"""The command line as people use it: a real course, real submissions, a real gradebook."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from tests import mini_course
+from tests.mini_course import NAME, RIGHT, filled, hand_in
+
+from autograder.grading.gradebook import Book
+
+
+def autograder(root, *words, env=None):
+    return subprocess.run(
+        [sys.executable, "-m", "autograder.cli", *words], cwd=root, capture_output=True, text=True, timeout=120, env=env
+    )
+
+
+def tree(root):
+    return sorted(str(path.relative_to(root)) for path in root.rglob("*"))
+
+
+@pytest.fixture
+def handed_in(course):
+    hand_in(course, "ada", filled(course, RIGHT))
+    hand_in(course, "bob", filled(course, {"double": "def double(n):\n    return n\n"}))
+    hand_in(course, "cut", json.dumps(filled(course, RIGHT))[:300])
+    return course
+
+
+def test_grade_writes_gradebook_json_and_notebooks(handed_in):
+    done = autograder(handed_in, "grade", "--submitted", "submitted", "--json", "out.json")
+    assert done.returncode == 1, done.stderr  # `cut` needs a person
+    assert "needs a person: cut" in done.stdout
+    result = json.loads((handed_in / "out.json").read_text())
+    got = {s["student"]: (s["status"], s["score"], s["max_score"]) for s in result["submissions"]}
+    assert got == {"ada": ("graded", 5.0, 5.0), "bob": ("graded", 0.0, 5.0), "cut": ("unreadable", None, 5.0)}
+    assert result["course"] == "autograd" and result["torch"]
+    bob = next(s for s in result["submissions"] if s["student"] == "bob")
+    exercise = bob["exercises"][0]
+    assert (exercise["id"], exercise["status"], exercise["manual"]) == ("check-double", "ran", False)
+    assert exercise["checks"][0] == {
+        "label": "two", "passed": False, "hidden": False, "message": "expected 4, got 2. Nothing was doubled.",
+    }  # fmt: skip
+    assert exercise["checks"][2]["hidden"] and exercise["checks"][2]["message"] == "Double every element."
+    assert bob["exercises"][2] == {
+        "id": f"explain-{NAME}", "status": "ran", "manual": True, "score": None, "max_score": 2.0, "checks": [],
+    }  # fmt: skip
+    shown = (handed_in / "autograded" / "bob" / NAME / f"{NAME}.ipynb").read_text()
+    for secret in ("secret_way", "hidden_input", "model answer"):
+        assert secret not in shown
+    with Book.open(f"sqlite:///{handed_in / 'gradebook.db'}", "autograd") as book:
+        assert {(row.student, row.raw_score) for row in book.rows()} == {("ada", 5.0), ("bob", 0.0), ("cut", 0.0)}
+
+
+def test_a_second_run_grades_only_what_changed(handed_in):
+    autograder(handed_in, "grade", "--submitted", "submitted", "--json", "one.json")
+    hand_in(handed_in, "bob", filled(handed_in, RIGHT))
+    autograder(handed_in, "grade", "--submitted", "submitted", "--json", "two.json")
+    one, two = (json.loads((handed_in / f"{name}.json").read_text()) for name in ("one", "two"))
+    assert one["seed"] == two["seed"]
+    by_student = [{s["student"]: s for s in run["submissions"]} for run in (one, two)]
+    assert by_student[0]["ada"] == by_student[1]["ada"]  # the time it took included: it was not run again
+    assert by_student[1]["bob"]["score"] == 5.0
+    assert "bob" in autograder(handed_in, "compare", "one.json", "two.json").stdout
+
+
+def test_feedback_report_and_export_read_the_gradebook(handed_in):
+    autograder(handed_in, "grade", "--submitted", "submitted")
+    for words in (["feedback"], ["report"], ["export"]):
+        done = autograder(handed_in, *words)
+        assert done.returncode == 0, done.stderr
+    page = (handed_in / "feedback" / "bob" / NAME / f"{NAME}.html").read_text()
+    assert "Nothing was doubled." in page and "Double every element." in page and "hidden_input" not in page
+    assert "Nothing was doubled." in (handed_in / "report.html").read_text()
+    assert "bob" in (handed_in / "grades.csv").read_text()
+
+
+def test_collect_then_grade(course):
+    flat = course / "flat"
+    flat.mkdir()
+    (flat / "ada.ipynb").write_text(json.dumps(filled(course, RIGHT)))
+    done = autograder(course, "collect", "flat", "--submitted", "submitted")
+    assert done.returncode == 0, done.stdout + done.stderr
+    autograder(course, "grade", "--submitted", "submitted", "--json", "out.json")
+    (only,) = json.loads((course / "out.json").read_text())["submissions"]
+    assert (only["student"], only["score"]) == ("ada", 5.0)
+
+
+BROKEN = mini_course.TEXT.replace("secret_way = n * 2", "secret_way = n / 0")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["grade", "77-none", "--submitted", "submitted"], f"There is no chapter '77-none'; the chapters are: {NAME}."),
+        (["grade"], "Missing option '--submitted'"),
+        (["grade", "--submitted", "nowhere"], "There is no folder nowhere"),
+        (["grade", "--submitted", "submitted", "--root", "submitted"], "is no course"),
+        (["grade", "--submitted", "submitted", "--gradebook", "sqlite:///missing/gradebook.db"], "does not exist"),
+        (["build", "77-none"], "There is no chapter '77-none'"),
+        (["report"], "There is no gradebook"),
+        (["compare", "a.json", "b.json"], "There is no file a.json"),
+        (["check", "nowhere.ipynb"], "nowhere.ipynb cannot be read"),
+        (["collect", "nowhere", "--submitted", "here"], "nowhere"),
+    ],
+)
+def test_a_wrong_call_gets_one_sentence_and_writes_nothing(course, words, says):
+    hand_in(course, "ada", filled(course, RIGHT))
+    before = tree(course)
+    done = autograder(course, *words)
+    assert done.returncode == 2
+    assert says in done.stderr and "Traceback" not in done.stderr
+    assert tree(course) == before
+
+
+def test_a_broken_reference_grades_nobody(course):
+    hand_in(course, "ada", filled(course, RIGHT))
+    mini_course.make(course, BROKEN)
+    before = tree(course)
+    done = autograder(course, "grade", "--submitted", "submitted")
+    assert done.returncode == 2 and "fails its own check 'two'" in done.stderr and "Nobody was graded" in done.stderr
+    assert tree(course) == before
+
+
+def test_a_gradebook_of_another_course_is_refused(course):
+    hand_in(course, "ada", filled(course, RIGHT))
+    with Book.open(f"sqlite:///{course / 'other.db'}", "biology"):
+        pass
+    before = (course / "other.db").read_bytes()
+    done = autograder(course, "grade", "--submitted", "submitted", "--gradebook", f"sqlite:///{course / 'other.db'}")
+    assert done.returncode == 2 and "biology" in done.stderr
+    assert (course / "other.db").read_bytes() == before
+
+
+def test_check_judges_a_notebook_and_a_file_of_answers(course):
+    (course / "mine.ipynb").write_text(json.dumps(filled(course, RIGHT)))
+    (course / "mine.py").write_text("\n".join(RIGHT.values()))
+    (course / "half.py").write_text(RIGHT["double"])
+    assert autograder(course, "check", "mine.ipynb").returncode == 0
+    assert autograder(course, "check", "mine.py").returncode == 0
+    half = autograder(course, "check", "half.py")
+    assert half.returncode == 1 and "4 of 5 points" in half.stdout and "name 'guess' is not defined" in half.stdout
+    stub = autograder(course, "check", NAME)
+    assert stub.returncode == 1 and "Not written yet." in stub.stdout
+
+
+@pytest.mark.parametrize("command", ["", *"build grade check collect feedback report export compare doctor".split()])
+def test_every_command_has_help_with_an_example(tmp_path, command):
+    done = autograder(tmp_path, *command.split(), "--help")
+    assert done.returncode == 0 and (not command or f"autograder {command}" in done.stdout)
+
+
+def test_doctor_names_the_placeholder(course):
+    done = autograder(course, "doctor")
+    assert done.returncode == 1 and "YOUR-NAME/YOUR-REPOSITORY" in done.stdout and "torch" in done.stdout
