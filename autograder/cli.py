@@ -65,7 +65,7 @@ def examples(*lines: str) -> str:
 ROOT = click.option(
     "--root",
     type=click.Path(path_type=Path, file_okay=False),
-    default=Path("."),
+    default=Path(),
     show_default="here",
     help="The course's root folder.",
 )

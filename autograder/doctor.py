@@ -56,8 +56,8 @@ def _drawing() -> Iterator[Finding]:
 def _engines() -> Iterator[Finding]:
     from autograder.engine import describe_machine
 
-    for subject, text, fine in describe_machine():
-        yield Finding(subject, text, fine)
+    for feature in describe_machine():
+        yield Finding(feature.name, feature.detail, feature.available)
 
 
 def _course(root: Path) -> Iterator[Finding]:

@@ -7,12 +7,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.bank_lib import entries, faults  # noqa: E402
-from tests.fork_engine import ForkEngine  # noqa: E402
-
-from autograder.authoring.build import release, write_source_notebook  # noqa: E402
-from autograder.authoring.verify import verify  # noqa: E402
-from autograder.grading.course import load_chapter  # noqa: E402
+from autograder.authoring.build import release, write_source_notebook
+from autograder.authoring.verify import verify
+from autograder.grading.course import load_chapter
+from tests.bank_lib import entries, faults
+from tests.fork_engine import ForkEngine
 
 ROOT = Path(__file__).parents[1]
 

@@ -14,7 +14,14 @@ NAME = "90-mini"
 
 
 def mark(grade_id: str, *, grade=False, solution=False, locked=False, points=None) -> str:
-    fields = {"grade": grade, "grade_id": grade_id, "locked": locked, "schema_version": 3, "solution": solution, "task": False}
+    fields = {
+        "grade": grade,
+        "grade_id": grade_id,
+        "locked": locked,
+        "schema_version": 3,
+        "solution": solution,
+        "task": False,
+    }
     if points is not None:
         fields["points"] = points
     return f"nbgrader={json.dumps(fields)}"

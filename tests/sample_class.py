@@ -43,7 +43,7 @@ class Student:
 
     name: str
     story: str
-    answers: Callable[[Chapter, "Shelf"], dict[str, Entry | str]]
+    answers: Callable[[Chapter, Shelf], dict[str, Entry | str]]
     damage: Callable[[dict], None] = lambda notebook: None
     file: str = "{chapter}.ipynb"
     status: str = "graded"

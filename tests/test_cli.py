@@ -5,10 +5,10 @@ import subprocess
 import sys
 
 import pytest
-from tests import mini_course
-from tests.mini_course import NAME, RIGHT, filled, hand_in
 
 from autograder.grading.gradebook import Book
+from tests import mini_course
+from tests.mini_course import NAME, RIGHT, filled, hand_in
 
 
 def autograder(root, *words, env=None):
@@ -146,7 +146,9 @@ def test_check_judges_a_notebook_and_a_file_of_answers(course):
     assert stub.returncode == 1 and "Not written yet." in stub.stdout
 
 
-@pytest.mark.parametrize("command", ["", *"build grade check collect feedback report export compare doctor".split()])
+@pytest.mark.parametrize(
+    "command", ["", *["build", "grade", "check", "collect", "feedback", "report", "export", "compare", "doctor"]]
+)
 def test_every_command_has_help_with_an_example(tmp_path, command):
     done = autograder(tmp_path, *command.split(), "--help")
     assert done.returncode == 0 and (not command or f"autograder {command}" in done.stdout)

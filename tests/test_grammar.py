@@ -96,7 +96,7 @@ END = "check.report()"
     ],
 )
 def test_what_breaks_the_grammar_is_refused_with_a_sentence(source, says):
-    with pytest.raises(GrammarError, match=".") as caught:
+    with pytest.raises(GrammarError) as caught:
         parse(source)
     assert says in str(caught.value)
 

@@ -11,13 +11,13 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from autograder import __version__
-from autograder.engine.api import Cell, CellRun, Engine, Job, Run
+from autograder.engine.api import Cell, CellRun, Engine, Job, Role, Run
 from autograder.grading.autograded import autograded_notebook, unreadable_notebook
 from autograder.grading.course import Chapter, CourseCell
 from autograder.grading.gradebook import Book, Written
@@ -27,7 +27,7 @@ from autograder.grading.judge import judge
 from autograder.grading.reading import Unreadable, read_notebook
 from autograder.grading.references import References
 from autograder.grading.restore import Restored, restore
-from autograder.grading.results import ClassResult, ExerciseResult, Note, Source, SubmissionResult
+from autograder.grading.results import ClassResult, ExerciseResult, Note, Source, SubmissionResult, SubmissionStatus
 
 BATCH_SECONDS = 0.5  #: the most work that a killed grader has to do again
 BATCH_SIZE = 64
@@ -128,7 +128,8 @@ class Campaign:
         """The job for a hand-in, or None where it is settled without a run."""
         chapter = self.course.chapters[handin.chapter]
         if handin.status != "found" or handin.data is None:
-            self._settle(handin, chapter, handin.status, list(handin.notes))
+            status: SubmissionStatus = "missing" if handin.status == "missing" else "unreadable"
+            self._settle(handin, chapter, status, list(handin.notes))
             return None
         if self._before.get((handin.student, handin.chapter)) == self._fingerprint(handin):
             previous = self.book.previous(handin.student, handin.chapter)
@@ -158,8 +159,8 @@ class Campaign:
                 if placed.exercise not in self.course.skipped:
                     yield check_job_cell(chapter.by_id[placed.id])
             else:
-                role = placed.role if placed.role in ("course", "answer") else "student"
-                yield Cell(placed.id, placed.source, role, placed.exercise, CELL_LIMIT)  # type: ignore[arg-type]
+                role: Role = placed.role if placed.role in ("course", "answer") else "student"
+                yield Cell(placed.id, placed.source, role, placed.exercise, CELL_LIMIT)
 
     def _judge(self, run: Run) -> None:
         pending = self._pending.pop(run.key)
@@ -191,9 +192,12 @@ class Campaign:
             return ExerciseResult(cell.id, "not-run", True, None, cell.points)
         reference = self.references[chapter.name][cell.id]
         run = runs.get(cell.id) or CellRun(cell.id)
+        answer = runs.get(cell.exercise or "")
+        if run.status == "not-run" and answer is not None and answer.status in ("timed-out", "died"):
+            run = replace(run, status=answer.status)
         return judge(cell.id, parsed(cell.source), run, reference, max_score=cell.points)
 
-    def _settle(self, handin: Handin, chapter: Chapter, status: str, notes: list[Note]) -> None:
+    def _settle(self, handin: Handin, chapter: Chapter, status: SubmissionStatus, notes: list[Note]) -> None:
         """A hand-in that gets no grade: missing or unreadable."""
         max_score = sum(cell.points for cell in chapter.checks if cell.exercise not in self.course.skipped)
         result = SubmissionResult(
@@ -203,7 +207,7 @@ class Campaign:
             None,
             max_score,
             source=_source(handin),
-            notes=notes,  # type: ignore[arg-type]
+            notes=notes,
         )
         notebook = None
         if status == "unreadable":

@@ -9,7 +9,7 @@ import signal
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 from autograder.engine.api import CellRun
 from autograder.grading.results import CheckResult, ExerciseResult, ExerciseStatus
@@ -99,19 +99,28 @@ def _message(call: CheckCall, difference: str, observations: Mapping[str, Observ
             if call.label not in observations:
                 return NOT_RUN
             if call.hidden:
-                sentence = verdict.explanation(observed, call.wrong, call.hint)
-                return sentence or "Wrong on an input that the visible checks do not show."
+                return _hidden_message(call, observed)
             return visible_message(observed, difference, call.wrong, call.hint)
         except _TooSlow:
             return difference if not call.hidden else call.hint
     raise AssertionError("unreachable")
 
 
+def _hidden_message(call: CheckCall, observed: Observation) -> str:
+    """The author's sentence, or one of ours: nothing that the run wrote."""
+    if isinstance(observed, dict) and "timeout" in observed:
+        return f"It ran for more than {call.limit:g} s and was stopped."
+    if verdict.explanation(observed, ((verdict.ErrorName("NotImplementedError"), "stub"),)):
+        return "Not written yet."
+    sentence = verdict.explanation(observed, call.wrong, call.hint)
+    return sentence or "Wrong on an input that the visible checks do not show."
+
+
 def _status(run: CellRun) -> ExerciseStatus:
     if run.status in ("ran", "error"):
         timed_out = any(isinstance(value, dict) and "timeout" in value for value in run.observations.values())
         return "timed-out" if timed_out else "ran"
-    return run.status
+    return cast(ExerciseStatus, run.status)
 
 
 class _TooSlow(Exception):

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests import mini_course
-from tests.mini_course import NAME, ROOT, TEXT
 
 from autograder.authoring.build import release, write_source_notebook
 from autograder.authoring.source import PLACEHOLDER, SourceError, read_source, source_names
 from autograder.authoring.verify import verify
 from autograder.grading.course import load_chapter
+from tests import mini_course
+from tests.mini_course import NAME, ROOT, TEXT
 
 CHAPTERS = source_names(ROOT)
 
@@ -50,7 +50,10 @@ def test_the_address_is_one_setting(course):
         (("points=4)\n", "points=5)\n"), "the metadata 4"),
         (('"grade_id": "check-double"', '"grade_id": "check-twice"'), "cell check-twice"),
         (("base * 2)", "base * 2, points=3)"), "no option 'points'"),
-        (('"locked": false, "schema_version": 3, "solution": true, "task": false}\ndef', '"solution": true}\ndef'), "lacks nbgrader's"),
+        (
+            ('"locked": false, "schema_version": 3, "solution": true, "task": false}\ndef', '"solution": true}\ndef'),
+            "lacks nbgrader's",
+        ),
         (("hidden_input * 2,", "hidden_input,"), "bare name"),
         (("### END SOLUTION\n\n# %% nbgrader", "\n\n# %% nbgrader"), "nbgrader could not release"),
     ],
@@ -112,13 +115,18 @@ def test_a_chapter_opens_with_a_badge_and_one_setup_cell(name):
 
 def test_environment_yml_has_what_pyproject_has():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    wanted = [*project["dependencies"], *(item for extra in project["optional-dependencies"].values() for item in extra)]
+    wanted = [
+        *project["dependencies"],
+        *(item for extra in project["optional-dependencies"].values() for item in extra),
+    ]
     wanted = {_split(line) for line in wanted}
     listed = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
     pip = next(item["pip"] for item in listed if isinstance(item, dict))
     conda = {_split(item) for item in listed if isinstance(item, str)}
     names = {"pytorch": "torch", "matplotlib-base": "matplotlib", "python-graphviz": "graphviz"}
-    found = {(names.get(name, name), bound) for name, bound in conda if name != "graphviz"} | {_split(item) for item in pip}
+    found = {(names.get(name, name), bound) for name, bound in conda if name != "graphviz"} | {
+        _split(item) for item in pip
+    }
     # conda's graphviz brings `dot`, so the fallback from PyPI is not needed.
     assert {pair for pair in wanted if pair[0] != "graphviz-pure"} - found == set()
     assert {"python", "make", "pip", "graphviz"} <= {name for name, _ in conda}
