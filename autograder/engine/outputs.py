@@ -10,6 +10,7 @@ from typing import Any
 
 from autograder.engine.api import CellRun
 
+CELL_CHARACTERS = 1_000_000  #: of stream text that one cell keeps
 CELL_BYTES = 8 * 2**20  #: of outputs that one cell keeps, images included
 NOTEBOOK_BYTES = 32 * 2**20  #: of outputs that one notebook keeps
 OBSERVATION_BYTES = 4 * 2**20  #: of observations that one check cell keeps
@@ -74,7 +75,7 @@ class Collector:
 
     def begin(self, run: CellRun) -> None:
         self.run = run
-        self.cell_room = CELL_BYTES
+        self.cell_room, self.text_room = CELL_BYTES, CELL_CHARACTERS
         self.observation_room = OBSERVATION_BYTES
         self.cut = 0
         self.clear_next = False
@@ -120,6 +121,11 @@ class Collector:
         if kind == "stream":
             name, text = message.get("name"), message.get("text")
             if name not in ("stdout", "stderr") or not isinstance(text, str):
+                return
+            text, rest = text[: self.text_room], text[self.text_room :]
+            self.text_room -= len(text)
+            self.cut += len(rest)
+            if not text:
                 return
             output |= {"name": name, "text": clean(text)}
         elif kind == "error":

@@ -11,10 +11,14 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
+import zlib
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+from IPython.core import page
+from IPython.core.compilerop import CachingCompiler
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.error import StdinNotImplementedError
@@ -80,13 +84,23 @@ class Publisher(DisplayPublisher):
         self.shell.publish({"type": "clear_output", "wait": bool(wait)})
 
 
+class Compiler(CachingCompiler):
+    """Names cells as a kernel does. IPython formats a traceback by the look of the file's name."""
+
+    def get_code_name(self, raw_code: str, transformed_code: str, number: int) -> str:
+        place = f"{tempfile.gettempdir()}/ipykernel_{os.getpid()}"
+        return f"{place}/{zlib.crc32(raw_code.encode('utf-8', 'replace'))}.py"
+
+
 class Shell(InteractiveShell):
     """Runs cells as a kernel would, without a kernel's sockets and threads."""
 
+    compiler_class = Type(Compiler)
     displayhook_class = Type(Hook)
     display_pub_class = Type(Publisher)
     autoindent = CBool(False)
     desk = AnyTrait()
+    display_failed = False  # a kernel calls a cell whose value cannot be shown an error
 
     def publish(self, message: dict[str, Any]) -> None:
         """Send a message after whatever the streams still hold."""
@@ -94,6 +108,8 @@ class Shell(InteractiveShell):
         self.desk.post(message)
 
     def _showtraceback(self, etype: Any, evalue: Any, stb: list[str]) -> None:
+        if self.displayhook.message is not None:
+            self.display_failed = True
         try:
             text = str(evalue)
         except Exception:
@@ -113,6 +129,10 @@ class Shell(InteractiveShell):
         )  # fmt: skip
         sys.stdout.write(done.stdout.decode("utf-8", "replace"))
         self.user_ns["_exit_code"] = done.returncode
+
+    def init_hooks(self) -> None:
+        super().init_hooks()
+        self.set_hook("show_in_pager", page.as_hook(lambda *_, **__: None), 99)  # `name?` opens a pane, which no output shows
 
     def ask_exit(self) -> None:
         """`exit` in a leftover cell ends nothing: the cells after it count."""
@@ -193,6 +213,7 @@ def _cancel_on_interrupt(future: asyncio.Future[Any], loop: asyncio.AbstractEven
 
 
 async def _execute(shell: Shell, code: str) -> bool:
+    shell.display_failed = False
     try:
         transformed, failure = shell.transform_cell(code), None
     except Exception:
@@ -212,7 +233,7 @@ async def _execute(shell: Shell, code: str) -> bool:
                 shell.events.trigger("post_run_cell", result)
     else:
         result = shell.run_cell(code, store_history=True)
-    return bool(result is not None and result.success)
+    return bool(result is not None and result.success and not shell.display_failed)
 
 
 def run(shell: Shell, code: str, loop: asyncio.AbstractEventLoop) -> bool:
