@@ -175,7 +175,10 @@ class _Restoration:
             start = present[above] + 1 if above is not None else 0
             end = present[below] if below is not None else len(matches)
             for number in range(start, end):
-                if matches[number].place is None and self.reading.cells[number]["cell_type"] == cell.cell_type:
+                handed_in = self.reading.cells[number]
+                if matches[number].place is not None or handed_in["cell_type"] != cell.cell_type:
+                    continue
+                if self._place_of_answer(handed_in["source"]) is None:
                     matches[number] = Match(place, "likeness", primary=place not in present)
                     present[place] = number
                     self.mends.add("manual-found", cell.id)
@@ -199,7 +202,7 @@ class _Restoration:
                         last.source, last.key = joined, (*last.key[:2], piece.key[2])
                         self.pieces.remove(piece)
                         continue
-            last = piece if piece.role in ("answer", "student") else None
+            last = piece
 
     def _cut(self, first: Piece, second: Piece) -> bool:
         """Whether two cells look as if they had been one."""

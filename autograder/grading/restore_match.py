@@ -144,7 +144,9 @@ def _wrong_kind(cell: dict[str, Any], place: int, index: Index, definitions: Def
     role, code = index.chapter.cells[place].role, cell["cell_type"] == "code"
     if role == "manual" and code and index.chapter.cells[place].cell_type != "code":
         return any(definitions.binds(cell["source"], names) for names in index.targets.values())
-    return role == "answer" and not code and definitions.tree(cell["source"]) is None
+    if role != "answer" or code or definitions.tree(cell["source"]) is not None:
+        return False
+    return not definitions.binds(cell["source"], index.targets[index.chapter.cells[place].exercise or ""])
 
 
 def _believable(cell: dict[str, Any], place: int, index: Index, definitions: Definitions) -> bool:
