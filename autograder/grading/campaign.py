@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from autograder import __version__
 from autograder.engine.api import Cell, CellRun, Engine, Job, Role, Run
@@ -159,7 +159,7 @@ class Campaign:
                 if placed.exercise not in self.course.skipped:
                     yield check_job_cell(chapter.by_id[placed.id])
             else:
-                role: Role = placed.role if placed.role in ("course", "answer") else "student"
+                role = cast(Role, placed.role if placed.role in ("course", "answer") else "student")
                 yield Cell(placed.id, placed.source, role, placed.exercise, CELL_LIMIT)
 
     def _judge(self, run: Run) -> None:

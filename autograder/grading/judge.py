@@ -108,11 +108,11 @@ def _message(call: CheckCall, difference: str, observations: Mapping[str, Observ
 
 def _hidden_message(call: CheckCall, observed: Observation) -> str:
     """The author's sentence, or one of ours: nothing that the run wrote."""
-    if isinstance(observed, dict) and "timeout" in observed:
-        return f"It ran for more than {call.limit:g} s and was stopped."
     if verdict.explanation(observed, ((verdict.ErrorName("NotImplementedError"), "stub"),)):
         return "Not written yet."
     sentence = verdict.explanation(observed, call.wrong, call.hint)
+    if isinstance(observed, dict) and "timeout" in observed:
+        return f"It ran for more than {call.limit:g} s and was stopped. {sentence}".rstrip()
     return sentence or "Wrong on an input that the visible checks do not show."
 
 
