@@ -620,7 +620,7 @@ def flags():
 
 check("outputs elsewhere", lambda: list(stream(Recorder(), drawn)), [2 * item for item in drawn])
 check("one batch at a time", progress, list(range(len(drawn) + 1)),
-      wrong=[(lambda v: v[0] > 0 and v[0] == v[-1], "All batches were drawn before the first output. Yield each output as soon as it is there.")],
+      wrong=[(lambda v: len(v) < 2 or v[1] == v[-1], "All batches were drawn before the first output. Yield each output as soon as it is there.")],
       hint="Draw a batch only when its output is asked for.")
 check("gradients are off while the model runs", inside, [False] * len(drawn),
       hint="The model ran with gradients on. A detach afterwards throws away a graph that was built in full.")

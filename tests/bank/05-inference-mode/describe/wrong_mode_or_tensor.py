@@ -1,0 +1,6 @@
+# misconception: inside inference mode every tensor is an inference tensor
+# fails: four tensors seen from inside inference mode
+# message: Inference is a property of the tensor, not of the mode
+def describe(t):
+    version = not t.is_inference()
+    return {"requires_grad": t.requires_grad, "is_leaf": t.is_leaf, "is_inference": t.is_inference() or torch.is_inference_mode_enabled(), "is_view": t._is_view(), "has_version": version}

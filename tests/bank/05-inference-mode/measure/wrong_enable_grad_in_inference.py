@@ -1,0 +1,24 @@
+# misconception: enable_grad leaves inference mode
+# fails: grad is on inside inference_mode
+# message: enable_grad does not leave it
+import statistics
+import time
+
+
+def measure(fn, repeats):
+    names = ("grad", "no_grad", "inference_mode")
+
+    def once(name):
+        with (torch.inference_mode() if name == "inference_mode" else torch.enable_grad()), torch.set_grad_enabled(name == "grad"):
+            begin = time.perf_counter_ns()
+            fn()
+            torch.cuda.is_available() and torch.cuda.synchronize()
+            return time.perf_counter_ns() - begin
+
+    times = {name: [] for name in names}
+    for name in names:
+        once(name)
+    for _ in range(repeats):
+        for name in names:
+            times[name].append(once(name))
+    return {name: float(statistics.median(values)) for name, values in times.items()}

@@ -1,0 +1,23 @@
+# misconception: one untimed call warms up everything
+# fails: an untimed call in every mode first
+# message: At least one untimed call per mode
+import statistics
+import time
+
+
+def measure(fn, repeats):
+    names = ("grad", "no_grad", "inference_mode")
+
+    def once(name):
+        with torch.inference_mode(name == "inference_mode"), torch.set_grad_enabled(name == "grad"):
+            begin = time.perf_counter_ns()
+            fn()
+            torch.cuda.is_available() and torch.cuda.synchronize()
+            return time.perf_counter_ns() - begin
+
+    times = {name: [] for name in names}
+    once("grad")
+    for _ in range(repeats):
+        for name in names:
+            times[name].append(once(name))
+    return {name: float(statistics.median(values)) for name, values in times.items()}

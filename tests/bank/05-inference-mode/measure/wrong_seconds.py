@@ -1,0 +1,24 @@
+# misconception: a clock gives seconds
+# fails: nanoseconds
+# message: These are seconds.
+import statistics
+import time
+
+
+def measure(fn, repeats):
+    names = ("grad", "no_grad", "inference_mode")
+
+    def once(name):
+        with torch.inference_mode(name == "inference_mode"), torch.set_grad_enabled(name == "grad"):
+            begin = time.perf_counter()
+            fn()
+            torch.cuda.is_available() and torch.cuda.synchronize()
+            return time.perf_counter() - begin
+
+    times = {name: [] for name in names}
+    for name in names:
+        once(name)
+    for _ in range(repeats):
+        for name in names:
+            times[name].append(once(name))
+    return {name: float(statistics.median(values)) for name, values in times.items()}

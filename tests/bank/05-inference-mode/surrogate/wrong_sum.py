@@ -1,0 +1,6 @@
+# misconception: a loss is a sum over the batch
+# fails: value at ratio 1
+# message: The mean, not the sum.
+def surrogate(logp, old_logp, advantages, clip):
+    ratio = torch.exp(logp - old_logp.detach())
+    return -torch.minimum(ratio * advantages, ratio.clamp(1 - clip, 1 + clip) * advantages).sum()

@@ -1,0 +1,15 @@
+# misconception: detach makes a tensor ordinary
+# fails: detach, then mul
+# message: memory born in inference mode stays inference
+survives = {
+    "mul with a parameter": False,
+    "add to a parameter": True,
+    "mul by a number": True,
+    "add_ in place": False,
+    "view": True,
+    "requires_grad_": False,
+    "detach, then mul": True,
+    "clone, then mul": True,
+    "as an index": False,
+    "as a mask": False,
+}
