@@ -75,12 +75,25 @@ class Definitions:
         stub = self._statements(released)
         return any(not _is_stub(node, stub) for node in tree.body if not names.isdisjoint(bound([node])))
 
-    def still_a_stub(self, source: str, released: str) -> bool:
-        """Whether the cell holds nothing but what was released, or functions that only raise NotImplementedError."""
-        if not _may_be_stub(source, released) or (tree := self.tree(source)) is None:
-            return False
+    def without_stub(self, source: str, names: frozenset[str], released: str) -> str:
+        """The cell without the statements that bind these names to what was released or to a bare raise.
+
+        The source itself where there are none; "" where nothing else is left.
+        """
+        if not _may_be_stub(source, released) or not self.binds(source, names):
+            return source
+        tree, text = self._parsed(source)
+        if tree is None:
+            return source
         stub = self._statements(released)
-        return all(_is_stub(node, stub) for node in tree.body)
+        dropped = [node for node in tree.body if not names.isdisjoint(bound([node])) and _is_stub(node, stub)]
+        if not dropped:
+            return source
+        if len(dropped) == len(tree.body):
+            return ""
+        lines = text.split("\n")
+        gone = {number for node in dropped for number in range(*_lines(node))}
+        return "\n".join(line for number, line in enumerate(lines) if number not in gone)
 
     def _statements(self, source: str) -> set[str]:
         tree = self.tree(source)
@@ -106,8 +119,7 @@ class Definitions:
         kept: dict[tuple[int, int], None] = {}
         for node in tree.body:
             if _dump(node) not in known and _worth_keeping(node, taken):
-                decorators = [item.lineno for item in getattr(node, "decorator_list", ())]
-                kept[min([node.lineno, *decorators]) - 1, node.end_lineno or node.lineno] = None
+                kept[_lines(node)] = None
         return "\n".join("\n".join(lines[start:end]) for start, end in kept)
 
 
@@ -179,6 +191,12 @@ def _names(target: ast.expr) -> Iterator[str]:
             yield from _names(item)
     elif isinstance(target, ast.Starred):
         yield from _names(target.value)
+
+
+def _lines(node: ast.stmt) -> tuple[int, int]:
+    """The lines of a statement, decorators included, as a range from 0."""
+    decorators = [item.lineno for item in getattr(node, "decorator_list", ())]
+    return min([node.lineno, *decorators]) - 1, node.end_lineno or node.lineno
 
 
 def _bodies(body: Iterable[ast.stmt]) -> Iterator[list[ast.stmt]]:

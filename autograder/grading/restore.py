@@ -13,9 +13,10 @@ from typing import Any
 from autograder.grading.course import Chapter, CourseCell
 from autograder.grading.definitions import Definitions
 from autograder.grading.reading import Reading, Unreadable
+from autograder.grading.restore_answers import Answers
 from autograder.grading.restore_match import Index, Match, checks_something, index_of, match
 from autograder.grading.restore_notes import Mends
-from autograder.grading.restore_order import Piece, in_course_order, let_answers_run_in_time
+from autograder.grading.restore_order import Piece, in_course_order
 from autograder.grading.results import Note
 
 _FEW = 0.2  #: share of a chapter's cells below which a notebook without a single exercise is not this chapter
@@ -111,8 +112,9 @@ class _Restoration:
                 self._known(number, cell, found)
                 if found.primary:
                     anchor = found.place
-        self._join_split_answers()
-        answered = self._settle_answers()
+        answers = Answers(self.index, self.definitions, self.mends)
+        self.pieces = answers.join_halves(self.pieces)
+        self.pieces, answered, self.elsewhere = answers.settle(self.pieces)
         self._refuse_another_chapter(matches, answered)
         written = {piece.place for piece in self.pieces if piece.place is not None}
         unanswered = frozenset(
@@ -178,77 +180,10 @@ class _Restoration:
                 handed_in = self.reading.cells[number]
                 if matches[number].place is not None or handed_in["cell_type"] != cell.cell_type:
                     continue
-                if self._place_of_answer(handed_in["source"]) is None:
+                if self.index.answered_by(handed_in["source"], self.definitions) is None:
                     matches[number] = Match(place, "likeness", primary=place not in present)
                     present[place] = number
                     self.mends.add("manual-found", cell.id)
-
-    # all answers
-
-    def _join_split_answers(self) -> None:
-        """Join the parts of an answer that was cut inside a definition: they parse together only."""
-        last: Piece | None = None
-        for piece in list(self.pieces):
-            joins = last is not None and (
-                (piece.role == last.role == "answer" and piece.place == last.place)
-                or (piece.own and piece.key[2] == last.key[2] + 1)
-            )
-            if joins and last is not None and self._cut(last, piece):
-                joined = f"{last.source.rstrip()}\n{piece.source}"
-                if self.definitions.tree(joined) is not None:
-                    place = last.place if last.place is not None else self._place_of_answer(joined)
-                    if place is not None:
-                        self.mends.add("answer-joined", self.chapter.cells[place].id)
-                        last.source, last.key = joined, (*last.key[:2], piece.key[2])
-                        self.pieces.remove(piece)
-                        continue
-            last = piece
-
-    def _cut(self, first: Piece, second: Piece) -> bool:
-        """Whether two cells look as if they had been one."""
-        return (
-            second.source[:1] in (" ", "\t")
-            or first.source.rstrip().endswith((":", ",", "(", "[", "{", "\\"))
-            or any(piece.role == "answer" and self.definitions.tree(piece.source) is None for piece in (first, second))
-        )
-
-    def _place_of_answer(self, source: str) -> int | None:
-        """The answer cell whose name the code binds."""
-        for exercise, names in self.index.targets.items():
-            if self.definitions.binds(source, names):
-                return self.index.answers[exercise]
-        return None
-
-    def _settle_answers(self) -> set[str]:
-        """Find the code that answers each exercise, wherever it stands; returns the exercises that are answered."""
-        answered = set()
-        for exercise in self.chapter.exercises:
-            place, targets = self.index.answers[exercise], self.index.targets[exercise]
-            copies = [piece for piece in self.pieces if piece.place == place and piece.role == "answer"]
-            released = self.chapter.cells[place].released
-            if any(self.definitions.answers(piece.source, targets, released) for piece in copies):
-                answered.add(exercise)
-                self._drop([piece for piece in copies if self._still_a_stub(piece.source, place)])
-            for piece in self.pieces:
-                if piece.own and piece.cell_type == "code" and self._still_a_stub(piece.source, place):
-                    piece.run = piece.run and not self.definitions.binds(
-                        piece.source, targets
-                    )  # an unmarked blank copy
-        waiting = [exercise for exercise in self.chapter.exercises if exercise not in answered]
-        self.elsewhere = let_answers_run_in_time(self.pieces, waiting, self.index, self.definitions)
-        for exercise in sorted(self.elsewhere, key=self.chapter.exercises.index):
-            self.mends.add("answer-elsewhere", exercise)
-            place = self.index.answers[exercise]
-            copies = [piece for piece in self.pieces if piece.place == place and piece.role == "answer"]
-            self._drop([piece for piece in copies if self._still_a_stub(piece.source, place)])
-        return answered | self.elsewhere
-
-    def _drop(self, unwanted: list[Piece]) -> None:
-        if unwanted:
-            self.pieces = [piece for piece in self.pieces if piece not in unwanted]
-
-    def _still_a_stub(self, source: str, place: int) -> bool:
-        return self.definitions.still_a_stub(source, self.chapter.cells[place].released)
 
     # the whole
 

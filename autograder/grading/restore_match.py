@@ -86,6 +86,12 @@ class Index:
             targets[exercise] = frozenset({exercise} if exercise in names or not names else names)
         return targets
 
+    def answered_by(self, source: str, definitions: Definitions) -> int | None:
+        """The place of the first answer cell whose name this code binds."""
+        return next(
+            (self.answers[name] for name, names in self.targets.items() if definitions.binds(source, names)), None
+        )
+
     @cached_property
     def tokens(self) -> list[Counter[str]]:
         """Per cell, how often each token occurs."""
@@ -143,7 +149,7 @@ def _wrong_kind(cell: dict[str, Any], place: int, index: Index, definitions: Def
     """Whether code carries the mark of a free answer, or prose that of code."""
     role, code = index.chapter.cells[place].role, cell["cell_type"] == "code"
     if role == "manual" and code and index.chapter.cells[place].cell_type != "code":
-        return any(definitions.binds(cell["source"], names) for names in index.targets.values())
+        return index.answered_by(cell["source"], definitions) is not None
     if role != "answer" or code or definitions.tree(cell["source"]) is not None:
         return False
     return not definitions.binds(cell["source"], index.targets[index.chapter.cells[place].exercise or ""])

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from autograder.grading.definitions import Definitions
-from autograder.grading.restore_match import Index
-
 
 @dataclass(eq=False)
 class Piece:
@@ -38,54 +35,7 @@ def in_course_order(pieces: Sequence[Piece]) -> list[Piece]:
     return sorted(pieces, key=lambda piece: piece.key)
 
 
-def let_answers_run_in_time(
-    pieces: Sequence[Piece],
-    waiting: Sequence[str],
-    index: Index,
-    definitions: Definitions,
-) -> set[str]:
-    """Find the cells that define the names of exercises whose answer cell does not, and let them run in time.
-
-    A cell that defines such a name keeps its place when the exercise's check runs below it. Otherwise it moves to the
-    place of the answer cell, and the student's own cells between the course cell above and it come along: they may hold
-    what it needs.
-
-    Returns
-    -------
-    set of str
-        The exercises for which a cell was found.
-    """
-    found: dict[str, list[Piece]] = {}
-    cells = index.chapter.cells
-
-    def defined_in(piece: Piece) -> set[str]:
-        return {
-            exercise
-            for exercise in waiting
-            if definitions.answers(piece.source, index.targets[exercise], cells[index.answers[exercise]].released)
-        }
-
-    for piece in pieces:
-        if piece.cell_type == "code":
-            for exercise in defined_in(piece):
-                found.setdefault(exercise, []).append(piece)
-    for piece in pieces:  # an answer that was turned into prose
-        if piece.role == "text" and piece.own and definitions.tree(piece.source) is not None:
-            for exercise in defined_in(piece) - found.keys():
-                found[exercise] = [piece]
-                piece.cell_type, piece.role = "code", "student"
-    for exercise in (name for name in waiting if name in found):
-        check = index.checks.get(exercise, index.answers[exercise])
-        late = all(piece.key[:2] > (check, 0) for piece in found[exercise])
-        for piece in found[exercise]:
-            if piece.own:
-                piece.role, piece.exercise = "answer", piece.exercise or exercise
-            if late and piece.role in ("answer", "demo"):
-                _move(piece, (index.answers[exercise], 1), pieces)
-    return set(found)
-
-
-def _move(piece: Piece, to: tuple[int, int], pieces: Sequence[Piece]) -> None:
+def move_up(piece: Piece, to: tuple[int, int], pieces: Sequence[Piece]) -> None:
     """Bring a piece to an earlier place, and the student's own cells right above it with it."""
     if piece.key[:2] <= to:
         return
