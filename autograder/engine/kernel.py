@@ -270,6 +270,7 @@ class _Pass:
 
     def _message(self) -> dict[str, Any] | None:
         if self.engine.stopping.is_set():
+            self.result.abandoned = True
             raise _Gone
         now = time.monotonic()
         if now - self.looked > 0.2:

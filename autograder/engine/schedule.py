@@ -25,6 +25,8 @@ class Attempt:
         The cell during which the run ended, so that the cells after it did not run.
     slow : bool
         Whether some cell or check timed out, so that the job has to repeat alone.
+    abandoned : bool
+        Whether nobody wants the result any more.
     notes : list of str
         Sentences for a person.
     """
@@ -32,6 +34,7 @@ class Attempt:
     cells: list[CellRun]
     stopped_at: Cell | None = None
     slow: bool = False
+    abandoned: bool = False
     notes: list[str] = field(default_factory=list)
 
 
@@ -95,6 +98,8 @@ def run_job(runner: Runner, job: Job, lane: Lane) -> Run:
             start = time.monotonic()
             attempt = runner.attempt(job, skip, start + left)
             left -= time.monotonic() - start
+        if attempt.abandoned:
+            break
         if attempt.slow and not alone and left > 0:
             alone = True  # a time-out counts only when it repeats alone
             continue

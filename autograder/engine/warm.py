@@ -347,6 +347,7 @@ class _Pass:
             if message is not None:
                 return message
             if self.stopping.is_set():
+                self.result.abandoned = True
                 raise _Gone
             if self.watch.too_much():
                 self.result.notes.append(
