@@ -3,7 +3,7 @@
     python benchmarks/bench_backward_engine.py
 
 Runs it on chains and on wide graphs of 1,000 to 100,000 nodes. Prints nanoseconds per node, and how much more a node
-costs on the largest graph than on the smallest: 1 is linear, 100 quadratic. What lies above 1 is memory: a small graph fits
+costs on the largest graph than on the smallest: 1 is linear, 100 quadratic. What lies above 1 is memory: a small one fits
 into the processor's caches. The best of several runs counts, with the garbage collector off.
 """
 

@@ -315,6 +315,18 @@ ax.legend(frameon=False)
 plt.show()
 
 # %% [markdown]
+# Both engines have a third fault: they call themselves. A call per node needs a stack as deep as the graph, and Python's ends early.
+
+# %% tags=["demo"]
+v = Tensor(torch.tensor(1.0), requires_grad=True)
+try:
+    visit_at_first_sight(chain(v, 5_000))
+except RecursionError as error:
+    print("RecursionError:", error)
+
+# %% [markdown]
+# A recurrent net over a few hundred tokens records more operations in a row than that. An engine keeps its own list of what is left to do.
+#
 # So: each node **once**, and only when all its consumers have delivered. For that the engine must know how many deliveries to expect.
 # It counts edges before it starts. Only edges from nodes that the root reaches count: a consumer that belongs to another loss will never deliver,
 # and waiting for it would mean waiting forever.
@@ -377,8 +389,8 @@ check("a value used twice", small_diamond, {"4 Sum": 0, "3 Add": 1, "2 Mul": 1, 
 ### BEGIN HIDDEN TESTS
 programs = [random_program(9) for _ in range(4)]
 inputs = [p.data() for p in programs]
-leafs = [leaves_of(*d) for d in inputs]
-ends = [p(*l).node for p, l in zip(programs, leafs)]
+made = [leaves_of(*d) for d in inputs]
+ends = [p(*leaves).node for p, leaves in zip(programs, made)]
 
 def shared_with_another_loss():
     p, q = leaves_of(torch.ones(2), torch.ones(2))
@@ -389,7 +401,7 @@ def shared_with_another_loss():
 def from_the_middle():
     p, q = leaves_of(torch.ones(2), torch.ones(2))
     h = p * q
-    end = (h + h).sum()
+    _end = (h + h).sum()
     return edge_counts(dependencies(h.node), [p, q])
 
 def without_gradient():
@@ -421,7 +433,7 @@ def deep():
     counts = dependencies(chain(Tensor(torch.ones(()), requires_grad=True), 20_000).node)
     return [len(counts), min(counts.values()), max(counts.values()), sum(counts.values())]
 
-check("random graphs", lambda: [edge_counts(dependencies(end), l) for end, l in zip(ends, leafs)],
+check("random graphs", lambda: [edge_counts(dependencies(end), leaves) for end, leaves in zip(ends, made)],
       [torch_edge_counts(p, *d) for p, d in zip(programs, inputs)],
       hint="On a graph of nine operations some count differs from torch's. Each node's edges are followed once, each edge counted once.", weight=2)
 check("consumers that the root does not reach", shared_with_another_loss, {"1 Mul": 0, "0 Mul": 1, "leaf 0": 1, "leaf 1": 2},
@@ -487,9 +499,34 @@ print("m's gradient:", to_m, " n's gradient:", to_n, " the seed:", seed)
 # The same holds at the end of the line. `x.grad` is the reader's: if it were the rule's array, then writing to it would write to another leaf's gradient,
 # or, for a sum, to all of its elements at once: remember the stride 0 above. A leaf's gradient gets memory of its own.
 #
-# Two more rules, and the engine is complete:
+# **Predict.** `y = (x * 2) * 5`, and backward runs twice. Each call should add 10 to x's gradient. This engine keeps its buffers in a variable that outlives the call. What does it end with?
+
+# %% tags=["demo"]
+kept = {}  # node -> gradient; never emptied, which is the fault
+
+
+def backward_with_old_buffers(root):
+    """Wrong on purpose. Good enough for a chain: one consumer per node."""
+    node, grad = root.node, ones_like(root.data)
+    while node.leaf is None:
+        kept[node] = kept[node] + grad if node in kept else grad
+        (grad, *_) = node.rule(kept[node])
+        node = node.next[0]
+    node.leaf.grad = grad if node.leaf.grad is None else node.leaf.grad + grad
+
+
+x = Tensor(torch.tensor(3.0), requires_grad=True)
+y = (x * 2.0) * 5.0
+for call in (1, 2):
+    backward_with_old_buffers(y)
+    print("after call", call, "x.grad is", x.grad.item())
+
+# %% [markdown]
+# Not 20. Both inner nodes still held what the first call had brought them, and handed it on again: the fault grows with the depth of the graph.
 #
-# - **Buffers live for one call.** What an inner node received belongs to this backward pass. Kept over, it is added again in the next one. Only leaves accumulate over calls.
+# So there are two more rules, and the engine is complete:
+#
+# - **Buffers live for one call.** What an inner node received belongs to this backward pass. Only leaves accumulate over calls.
 # - **Released means released.** A node that ran gives up `saved`, unless the caller said `retain_graph=True`. Reaching it again is an error, and a good engine says so
 #   *before* it has touched any leaf: a half-added gradient cannot be taken back.
 #

@@ -60,12 +60,11 @@ class Node:
     def _apply(self, grad: Any) -> tuple[Any, ...]:
         for runs in _listeners:
             runs.append(self)
-        if self.saved is None:
+        saved = self.saved
+        if saved is None:
             raise RuntimeError(f"{self.name} was released: its rule has nothing left to work with.")
-        return tuple(
-            None if node is None else local(grad, *self.saved)
-            for node, local in zip(self.next, self._local, strict=True)
-        )
+        edges = zip(self.next, self._local, strict=True)
+        return tuple([None if node is None else local(grad, *saved) for node, local in edges])
 
     def __repr__(self) -> str:
         return f"<{self.name}>" if self.leaf is not None else f"<{self.name} {self.sequence}>"
