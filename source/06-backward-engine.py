@@ -619,6 +619,35 @@ def waits(a, b):
     h = a * b
     return (h.exp() + h * a).sum()
 
+def two_losses():
+    x, w = leaves_of(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 5.0]))
+    h = x * w
+    one, two = h.sum(), (h * x).sum()
+    backward(one, retain_graph=True)
+    backward(two)
+    return [x.grad, w.grad]
+
+def twice_the_same():
+    x = Tensor(torch.tensor(3.0), requires_grad=True)
+    inner = x * 2.0
+    end = inner * 5.0
+    backward(end, retain_graph=True)
+    backward(end)
+    return [x.grad, inner.grad, end.grad]
+
+def scribbled():
+    a, b = leaves_of(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
+    given = torch.tensor([1.0, 1.0])
+    backward(a + b, given)
+    a.grad[0] = 100.0
+    return [a.grad, b.grad, given]
+
+def after_a_run(retain):
+    a, b = leaves_of(torch.ones(2), torch.ones(2))
+    end = ((a * b).exp() + a).sum()
+    backward(end, retain_graph=retain)
+    return sorted((n.name, n.saved is None) for n in nodes_below(end.node))
+
 row = torch.tensor([1.0, 2.0, 3.0])
 other = torch.tensor([0.5, -1.0, 2.0])
 check = Check("backward", points=8)
@@ -630,6 +659,21 @@ check("a value used twice", lambda: gradients(lambda x: x * x + x, torch.tensor(
 check("a value is not handed on before it is complete", lambda: gradients(waits, torch.tensor([0.5, 1.0]), torch.tensor([1.0, -1.0])),
       torch_gradients(waits, torch.tensor([0.5, 1.0]), torch.tensor([1.0, -1.0])),
       hint="h has two consumers. Its node may run when both have delivered, and once only.")
+check("two losses share a graph", two_losses, [torch.tensor([9.0, 25.0]), torch.tensor([2.0, 6.0])],
+      wrong=[(lambda v: v == [[6.0, 20.0], [1.0, 4.0]], "The second call replaced what the first had left in leaf.grad. Leaves accumulate over calls."),
+             (lambda v: None in v, "A leaf got nothing: the engine waited for consumers that this root does not reach.")],
+      hint="Leaves accumulate over calls, and each call counts its own edges.")
+check("inner gradients end with the call", twice_the_same, [torch.tensor(20.0), None, None],
+      wrong=[(lambda v: v[0] == 30.0 or v[0] == 40.0, "Inner gradients of the first call were added again in the second. Buffers live for one call."),
+             (lambda v: v[0] == 20.0, "Inner tensors have a grad now. Only leaves get one.")],
+      hint="The second call must add to the leaf exactly what the first did.")
+check("a leaf's gradient is its own memory", scribbled, [torch.tensor([100.0, 1.0]), torch.tensor([1.0, 1.0]), torch.tensor([1.0, 1.0])],
+      hint="After writing to a.grad another array changed with it. An addition hands on its own gradient, so copy it when a leaf gets its first.")
+check("released after a run", lambda: after_a_run(False),
+      [("AccumulateGrad", False), ("AccumulateGrad", False), ("AddBackward", True), ("ExpBackward", True), ("MulBackward", True), ("SumBackward", True)],
+      wrong=[(lambda v: v[0][1], "Accumulators are never released: the next graph uses them again."),
+             (lambda v: not any(done for _, done in v), "Nothing was released: set node.saved = None once its rule was called."),],
+      hint="Every operation node that ran has saved = None, also one that had saved nothing.")
 check.raises("many elements and no gradient", lambda: backward(leaves_of(torch.ones(3))[0] * 2.0), RuntimeError,
              hint="A root of several elements has no obvious gradient: raise RuntimeError unless one is given.")
 ### BEGIN HIDDEN TESTS
@@ -657,29 +701,6 @@ def runs_before_consumers():
         place = {node: i for i, node in reversed(list(enumerate(runs)))}
         late += [n.name for c in nodes_below(end.node) for n in c.next if n in place and place[n] < place.get(c, len(runs))]
     return late
-
-def two_losses():
-    x, w = leaves_of(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 5.0]))
-    h = x * w
-    one, two = h.sum(), (h * x).sum()
-    backward(one, retain_graph=True)
-    backward(two)
-    return [x.grad, w.grad]
-
-def twice_the_same():
-    x = Tensor(torch.tensor(3.0), requires_grad=True)
-    inner = x * 2.0
-    end = inner * 5.0
-    backward(end, retain_graph=True)
-    backward(end)
-    return [x.grad, inner.grad, end.grad]
-
-def scribbled():
-    a, b = leaves_of(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
-    given = torch.tensor([1.0, 1.0])
-    backward(a + b, given)
-    a.grad[0] = 100.0
-    return [a.grad, b.grad, given]
 
 def scribbled_sum():
     a = Tensor(torch.zeros(3), requires_grad=True)
@@ -710,12 +731,6 @@ def two_parents():
         backward(expression(m + n, others))
         result += [p.grad, q.grad]
     return result
-
-def after_a_run(retain):
-    a, b = leaves_of(torch.ones(2), torch.ones(2))
-    end = ((a * b).exp() + a).sum()
-    backward(end, retain_graph=retain)
-    return sorted((n.name, n.saved is None) for n in nodes_below(end.node))
 
 def reached_again():
     a, b = leaves_of(torch.ones(2), torch.ones(2))
@@ -779,16 +794,6 @@ check("no rule before its consumers", runs_before_consumers, [],
       hint="A node ran before one of its consumers had delivered.")
 check("operands keep their places", lambda: gradients(lambda a, b: a @ b, u, v, grad=s), [s @ v.T, u.T @ s],
       hint="The first gradient of a rule belongs to next[0], the second to next[1]. And a given gradient is used as it is.")
-check("two losses share a graph", two_losses, [torch.tensor([9.0, 25.0]), torch.tensor([2.0, 6.0])],
-      wrong=[(lambda v: v == [[6.0, 20.0], [1.0, 4.0]], "The second call replaced what the first had left in leaf.grad. Leaves accumulate over calls."),
-             (lambda v: None in v, "A leaf got nothing: the engine waited for consumers that this root does not reach.")],
-      hint="Leaves accumulate over calls, and each call counts its own edges.")
-check("inner gradients end with the call", twice_the_same, [torch.tensor(20.0), None, None],
-      wrong=[(lambda v: v[0] == 30.0 or v[0] == 40.0, "Inner gradients of the first call were added again in the second. Buffers live for one call."),
-             (lambda v: v[0] == 20.0, "Inner tensors have a grad now. Only leaves get one.")],
-      hint="The second call must add to the leaf exactly what the first did.")
-check("a leaf's gradient is its own memory", scribbled, [torch.tensor([100.0, 1.0]), torch.tensor([1.0, 1.0]), torch.tensor([1.0, 1.0])],
-      hint="After writing to a.grad another array changed with it. An addition hands on its own gradient, so copy it when a leaf gets its first.")
 check("a sum's gradient is no view", scribbled_sum, torch.tensor([100.0, 1.0, 1.0]),
       wrong=[([100.0, 100.0, 100.0], "All elements of this gradient are one number in memory: a sum hands on a view with stride 0. Copy it."),
              (RuntimeError, "This gradient cannot be written to: a sum hands on a view with stride 0. Copy it.")],
@@ -800,11 +805,6 @@ check("the given gradient is left as it was", scribbled_twice, [torch.tensor([2.
 check("one buffer, two parents", two_parents, [torch.tensor([2.0 + 2.0 * 2.718281828459045]), torch.tensor([3.0 + 3.0 * 2.117000016612675])] * 2,
       wrong=[(lambda v: any(part[0] > whole for part, whole in zip(v, (7.5, 9.4, 7.5, 9.4))), "An addition hands the same array to both operands. You added to it in place for one, and the other changed. Use old + new.")],
       hint="m + n hands one array to m and to n; both get a second gradient from elsewhere.")
-check("released after a run", lambda: after_a_run(False),
-      [("AccumulateGrad", False), ("AccumulateGrad", False), ("AddBackward", True), ("ExpBackward", True), ("MulBackward", True), ("SumBackward", True)],
-      wrong=[(lambda v: v[0][1], "Accumulators are never released: the next graph uses them again."),
-             (lambda v: not any(done for _, done in v), "Nothing was released: set node.saved = None once its rule was called."),],
-      hint="Every operation node that ran has saved = None, also one that had saved nothing.")
 check("kept with retain_graph", lambda: after_a_run(True),
       [("AccumulateGrad", False), ("AccumulateGrad", False), ("AddBackward", False), ("ExpBackward", False), ("MulBackward", False), ("SumBackward", False)],
       hint="With retain_graph=True every node keeps `saved`.")
@@ -854,10 +854,10 @@ check.report()
 # A node ran twice in one call: it was put on the ready list at each arrival, and not only at the last. Or an earlier call released it.
 # </details>
 #
-# The same exercise on the command line, with a plain file that holds your three functions:
+# The same exercise on the command line, with a plain file that holds your functions:
 #
 # ```
-# autograder check 06-backward-engine my_engine.py
+# autograder check my_engine.py --chapter 06-backward-engine
 # ```
 
 # %% [markdown]
