@@ -34,7 +34,7 @@ def import_everything() -> None:
     matplotlib.use("module://matplotlib_inline.backend_inline")
     import matplotlib.pyplot
     import torch
-    import torch.fx.experimental.symbolic_shapes  # noqa: F401  # sympy: backward with an explicit gradient imports it
+    import torch.fx.experimental.symbolic_shapes  # sympy: backward with an explicit gradient imports it
 
     import autograder.lab.probe  # noqa: F401
 
