@@ -91,14 +91,16 @@ import matplotlib.pyplot as plt
 
 
 def bar_of_bytes(rows, title):
-    """One horizontal bar, cut into one piece per saved tensor."""
-    figure, axes = plt.subplots(figsize=(9, 1.5), layout="constrained", facecolor="white")
-    left = 0
+    """One horizontal bar, cut into one piece per row; narrow pieces are labeled above it."""
+    figure, axes = plt.subplots(figsize=(9, 1.9), layout="constrained", facecolor="white")
+    left, total = 0, sum(nbytes for _, nbytes in rows)
     for number, (label, nbytes) in enumerate(rows):
         axes.barh(0, nbytes / 2**10, left=left, color=plt.cm.tab20c(number % 20), edgecolor="white")
-        axes.text(left + nbytes / 2**11, 0, label, ha="center", va="center", fontsize=8, rotation=90 if nbytes < 2**17 else 0)
+        narrow = nbytes < 0.1 * total
+        axes.text(left + nbytes / 2**11, 0.45 if narrow else 0, label, ha="center", va="bottom" if narrow else "center", fontsize=8)
         left += nbytes / 2**10
     axes.set_yticks([])
+    axes.set_ylim(-0.5, 0.9)
     axes.set_xlabel("KiB")
     axes.set_title(title, fontsize=10)
     plt.show()
@@ -157,7 +159,7 @@ print("pack returns the tensor:            still in memory:", survives(lambda te
 print("pack returns the detached tensor:   still in memory:", survives(lambda tensor: tensor.detach()))
 
 # %% [markdown]
-# The first line is a leak that not even the garbage collector mends. Only a backward pass, which releases the graph, would.
+# The first line is a leak that not even the garbage collector mends. A backward pass would have prevented it, because it releases what the node holds; but graphs are often dropped without one.
 #
 # ### Exercise: `saved_bytes`
 # Difficulty: ●●○○○ · about 8 minutes
@@ -569,7 +571,7 @@ print(table)
 print(f"\n{table.storage_bytes:,} bytes on {len(table.storages)} storages that are no parameter's")
 
 # %% tags=["demo"]
-kinds = {"n": 3 * 5 * 8, "heads x seq x seq": 3 * 2 * 25, "ffn": 3 * 5 * 20, "statistics": 3 * 5}
+kinds = {"of n elements": 3 * 5 * 8, "attention weights": 3 * 2 * 25, "of batch x seq x ffn": 3 * 5 * 20, "statistics": 3 * 5}
 pieces = {name: sum(e.storage_bytes for e in table.storages if e.storage_bytes == 4 * size) for name, size in kinds.items()}
 bar_of_bytes([(f"{name}\n{nbytes:,} B", nbytes) for name, nbytes in pieces.items()], "storages of one block, by size: batch 3, seq 5, hidden 8, heads 2, ffn 20")
 
@@ -687,7 +689,7 @@ print(f"fused:       {fused.storage_bytes:>9,} bytes  {[e.shape for e in fused.s
 #
 # A pack hook may store something else than the tensor. Three uses:
 #
-# - **Elsewhere.** `torch.autograd.graph.save_on_cpu()` moves saved tensors to the CPU and back. On a CPU there is nowhere to move to, so it changes nothing here; on a
+# - **Elsewhere.** `torch.autograd.graph.save_on_cpu()` moves saved tensors to the CPU and back. On a CPU there is nowhere to move to, so it gains nothing here; on a
 #   GPU it trades transfers for memory (last section).
 # - **Smaller.** Keep float32 activations as bfloat16. Forward is exact, gradients are slightly off.
 # - **On disk.** Slow and large.
@@ -811,7 +813,7 @@ check = Check("cast_hooks", points=4)
 check("the gradient of exp, kept in float16", lambda: gradient(torch.tensor([0.1, 1.0, 3.0]), torch.float16), torch.tensor([0.1, 1.0, 3.0]).exp().half().float(), rtol=1e-6, atol=1e-6,
       wrong=[(lambda v: all(abs(a - math.exp(b)) < 4e-6 for a, b in zip(v, (0.1, 1.0, 3.0))), "This is the exact gradient: the tensor was kept as it was. pack has to return it in dtype.")])
 check("the dtype comes back", lambda: [tensor.dtype for tensor in round_trip(torch.bfloat16, torch.ones(2), torch.ones(2, dtype=torch.float64))], [torch.float32, torch.float64],
-      wrong={("torch.bfloat16", "torch.bfloat16"): "unpack has to give back the original dtype."},
+      wrong=[(["torch.bfloat16", "torch.bfloat16"], "unpack has to give back the original dtype, not the small one.")],
       hint="unpack has to give back each tensor's own dtype: pack must keep it beside the tensor, once per tensor.")
 check("half the bytes are kept", lambda: held(torch.float16, torch.ones(100)), 200,
       wrong={400: "400 bytes are kept: the float32 tensor itself. Return it in dtype.", 600: "600 bytes are kept: the small tensor and the original. Let the original go."})

@@ -1,6 +1,6 @@
 # misconception: autograd converts what unpack returns
 # fails: the dtype comes back
-# message: unpack has to give back
+# message: not the small one
 def cast_hooks(dtype):
     def pack(tensor):
         if tensor.is_floating_point() and tensor.element_size() > dtype.itemsize:
