@@ -24,6 +24,9 @@ class ForkEngine:
     def __enter__(self):
         import matplotlib
         import torch
+
+        if not torch.cuda.is_available():
+            os.environ["TRITON_INTERPRET"] = "1"  # before the next line imports Triton
         import torch._dynamo  # a checkpoint imports it at its first call, for a second
         import torch.fx.experimental.symbolic_shapes  # a backward with an explicit gradient imports it, for a second
 
