@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -63,7 +65,9 @@ class Handin:
     files: Files = ()
 
 
-def find(submitted: Path, chapters: Mapping[str, Chapter], students: Iterable[str] = ()) -> Iterator[Handin]:
+def find(
+    submitted: Path, chapters: Mapping[str, Chapter], students: Iterable[str] = (), spool: Path | None = None
+) -> Iterator[Handin]:
     """Every student's hand-in for every chapter, by student: one `Handin` each, "missing" where there is none.
 
     Parameters
@@ -75,6 +79,14 @@ def find(submitted: Path, chapters: Mapping[str, Chapter], students: Iterable[st
         The chapters to look for, by name.
     students : iterable of str
         Students who are known besides those who have a folder.
+    spool : Path, optional
+        A folder for the files that lie beside a notebook inside an archive; without it they are not copied along, and a
+        note says so.
+
+    Raises
+    ------
+    OSError
+        Where `submitted` itself cannot be listed. Nothing below it raises.
     """
     folders = student_folders(submitted)
     for student in sorted({*folders, *students}):
@@ -84,7 +96,7 @@ def find(submitted: Path, chapters: Mapping[str, Chapter], students: Iterable[st
             continue
         folder = folders[student]
         files = _linked(folder) if folder.is_symlink() else list(walk(folder))
-        yield from _of_student(student, files, chapters)
+        yield from _of_student(student, files, chapters, spool)
 
 
 def student_folders(submitted: Path) -> dict[str, Path]:
@@ -112,7 +124,9 @@ def strays(submitted: Path) -> list[str]:
         )
 
 
-def _of_student(student: str, files: list[File], chapters: Mapping[str, Chapter]) -> Iterator[Handin]:
+def _of_student(
+    student: str, files: list[File], chapters: Mapping[str, Chapter], spool: Path | None
+) -> Iterator[Handin]:
     stamps = {file.parts[:-1]: file for file in files if file.name == "timestamp.txt" and file.path is not None}
     files = [file for file in files if file.name != "timestamp.txt"]
     times, broken = _read_stamps(stamps)
@@ -121,7 +135,8 @@ def _of_student(student: str, files: list[File], chapters: Mapping[str, Chapter]
     for name, chapter in chapters.items():
         attempts = found.attempts.get(name) or found.strays.get(name)
         if attempts:
-            yield _found(student, chapter, attempts, found, files, times, broken)
+            beside = [file for file in files if file not in found.notebooks]
+            yield _found(student, chapter, attempts, beside, times, broken, spool)
         else:
             yield _nothing(student, name, found)
 
@@ -130,10 +145,10 @@ def _found(
     student: str,
     chapter: Chapter,
     attempts: list[Attempt],
-    found: Sorted,
-    files: list[File],
+    beside: list[File],
     times: Mapping[tuple[str, ...], datetime],
     broken: set[tuple[str, ...]],
+    spool: Path | None,
 ) -> Handin:
     chosen, number, count = choose(attempts, chapter)
     path = f"{student}/{chosen.file.shown}"
@@ -152,10 +167,10 @@ def _found(
     if stamp is None and _nearest(folder, dict.fromkeys(broken, True)):
         text = "timestamp.txt could not be read, so no late penalty was charged; enter the time by hand if it matters."
         notes.append(Note("timestamp-broken", text))
-    siblings, left = _siblings(chosen.file, [file for file in files if file not in found.notebooks])
+    siblings, left = _siblings(chosen.file, beside, spool)
     if left:
         text = f"{left} files beside the notebook were not copied along (too many, too large, or inside an archive)."
-        notes.append(Note("files-left-out", text))
+        notes.append(Note("files-left-out", text, needs_person=True))
     digest = hashlib.sha256(data)
     sha256 = digest.hexdigest()
     for name, place in siblings:
@@ -207,7 +222,7 @@ def _linked(folder: Path) -> list[File]:
     return [File((folder.name,), 0.0, None, text, lambda: b"")]
 
 
-def _siblings(notebook: File, files: list[File]) -> tuple[list[tuple[str, Path]], int]:
+def _siblings(notebook: File, files: list[File], spool: Path | None) -> tuple[list[tuple[str, Path]], int]:
     """The files to copy along: those in the notebook's folder and, where that is its own, below it."""
     folder = notebook.parts[:-1]
     kept: list[tuple[str, Path]] = []
@@ -215,17 +230,27 @@ def _siblings(notebook: File, files: list[File]) -> tuple[list[tuple[str, Path]]
     for file in files:
         if file.parts[: len(folder)] != folder or (not folder and len(file.parts) > 1) or file.trouble is not None:
             continue
-        name = "/".join(file.parts[len(folder) :])
-        try:
-            bytes_ = file.path.lstat().st_size if file.path is not None else MAX_SIBLING_BYTES
-        except OSError:
-            bytes_ = MAX_SIBLING_BYTES
-        if file.path is None or len(kept) >= MAX_SIBLINGS or size + bytes_ > MAX_SIBLING_BYTES:
+        place, more = None, 0
+        if len(kept) < MAX_SIBLINGS:
+            with suppress(OSError, FileTrouble):
+                place = file.path if file.path is not None else _spooled(file, spool)
+                more = place.lstat().st_size if place is not None else 0
+        if place is None or size + more > MAX_SIBLING_BYTES:
             left += 1
         else:
-            size += bytes_
-            kept.append((name, file.path))
+            size += more
+            kept.append(("/".join(file.parts[len(folder) :]), place))
     return kept, left
+
+
+def _spooled(file: File, spool: Path | None) -> Path | None:
+    """A file of an archive, put where the engine can copy it from."""
+    if spool is None:
+        return None
+    handle, name = tempfile.mkstemp(dir=spool)
+    with os.fdopen(handle, "wb") as copy:
+        copy.write(file.read())
+    return Path(name)
 
 
 def _contents(path: Path) -> bytes:

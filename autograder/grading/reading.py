@@ -10,17 +10,14 @@ from typing import Any
 
 from autograder.grading.results import Note
 from autograder.grading.slimming import drop_outputs
+from autograder.grading.unreadable import AGAIN, Unreadable, refuse_other_files, why_not_json
+
+__all__ = ["Reading", "Unreadable", "read_notebook"]
 
 MAX_BYTES = 256 << 20  #: a larger file is not opened
 MAX_TEXT = 64 << 20  #: characters that may be left when outputs are gone
 SLIM_FROM = 16 << 20  #: below this parsing all of it, outputs too, is quicker and small enough
 MAX_CELLS = 20_000
-
-AGAIN = "ask the student to open it in Jupyter, save it, and hand in the .ipynb file again"
-
-
-class Unreadable(Exception):
-    """No grade can be given; the text is one sentence: what is wrong, and what to ask the student for."""
 
 
 @dataclass
@@ -68,7 +65,7 @@ def _decode(data: bytes, notes: list[Note]) -> str:
         raise Unreadable(
             "The file is larger than 256 MB; ask the student to clear all outputs, save, and hand it in again."
         )
-    _refuse_other_files(data)
+    refuse_other_files(data)
     for bom, encoding in (
         (codecs.BOM_UTF8, "utf-8"),
         (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -108,29 +105,6 @@ def _decode(data: bytes, notes: list[Note]) -> str:
         return data.decode("latin-1")
 
 
-_MAGIC = (
-    (b"%PDF", "a PDF"),
-    (b"PK\x03\x04", "a zip archive"),
-    (b"Rar!", "a RAR archive"),
-    (b"7z\xbc\xaf", "a 7z archive"),
-    (b"\x1f\x8b", "a gzip archive"),
-    (b"BZh", "a bzip2 archive"),
-    (b"\xfd7zXZ", "an xz archive"),
-    (b"\x89PNG", "a picture"),
-    (b"\xff\xd8\xff", "a picture"),
-    (b"\xd0\xcf\x11\xe0", "an Office document"),
-    (b"\x7fELF", "a program"),
-)
-
-
-def _refuse_other_files(data: bytes) -> None:
-    kind = next((kind for magic, kind in _MAGIC if data.startswith(magic)), None)
-    if kind is None and data[257:262] == b"ustar":
-        kind = "a tar archive"
-    if kind is not None:
-        raise Unreadable(f"The file is {kind}, not a notebook; ask the student for the .ipynb file.")
-
-
 def _parse(text: str, notes: list[Note]) -> Any:
     text = text.strip(" \t\r\n\0\ufeff")
     if not text:
@@ -151,34 +125,9 @@ def _parse(text: str, notes: list[Note]) -> Any:
                     )
                 )
                 return value
-        raise Unreadable(_why_not_json(text, error)) from None
+        raise Unreadable(why_not_json(text, error)) from None
     except ValueError as error:  # a number with thousands of digits
         raise Unreadable(f"The file is no notebook ({str(error)[:60]}); {AGAIN}.") from None
-
-
-_CONFLICT = re.compile(r"^(<<<<<<<|>>>>>>>) ?", re.MULTILINE)
-_PYTHON = re.compile(r"^(# %%|#!|import \w|from \w[\w.]* import |def \w+\(|class \w+[(:]|\"\"\")", re.MULTILINE)
-
-
-def _why_not_json(text: str, error: json.JSONDecodeError) -> str:
-    if _CONFLICT.search(text):
-        line = text.count("\n", 0, _CONFLICT.search(text).start()) + 1  # type: ignore[union-attr]
-        return (
-            f"The file holds conflict marks of a merge (line {line:,}); ask the student to resolve the conflict, "
-            "save the notebook, and hand it in again."
-        )
-    if re.match(r"\s*(<\?xml|<!doctype|<html|<!--|<head|<body)", text, re.IGNORECASE):
-        return (
-            "The file is a web page, not a notebook (a page that shows a notebook was saved); "
-            "ask the student to download the .ipynb file itself."
-        )
-    if not text.startswith(("{", "[", '"')):
-        if _PYTHON.search(text):
-            return "The file is a Python script, not a notebook; ask the student for the .ipynb file."
-        return f"The file is plain text, not a notebook; {AGAIN}."
-    if error.pos >= len(text.rstrip()) - 1 or error.msg.startswith("Unterminated string"):
-        return f"The file is cut off after {len(text):,} characters, as after a broken upload; {AGAIN}."
-    return f"The file is broken at line {error.lineno:,} ({error.msg[:60]}); {AGAIN}."
 
 
 def _unwrap(value: Any, notes: list[Note]) -> dict[str, Any]:

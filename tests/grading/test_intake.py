@@ -124,6 +124,16 @@ def test_files_beside_the_notebook_are_named_and_bounded(tmp_path):
     assert found(tmp_path)["anna"].mark != anna.mark
 
 
+def test_files_beside_a_notebook_in_an_archive_come_along(tmp_path):
+    archive = zipped({f"work/{NAME}.ipynb": WHOLE, "work/mine.py": b"x = 1", "elsewhere.txt": b"no"})
+    hand_in(tmp_path / "in", anna={f"{NAME}/work.zip": archive})
+    (tmp_path / "spool").mkdir()
+    ((name, path),) = found(tmp_path / "in", spool=tmp_path / "spool")["anna"].files
+    assert (name, path.read_bytes(), path.parent) == ("mine.py", b"x = 1", tmp_path / "spool")
+    without = found(tmp_path / "in")["anna"]
+    assert without.files == () and [n.code for n in without.notes if n.needs_person] == ["files-left-out"]
+
+
 def test_no_link_is_followed_and_no_pipe_is_waited_for(tmp_path):
     hand_in(
         tmp_path, anna={f"{NAME}/{NAME}.ipynb": "/etc/hostname"}, ben={NAME: "/etc"}, chen={f"{NAME}/x.ipynb": "gone"}

@@ -212,6 +212,12 @@ def test_what_counts_as_an_answer(source, answered):
     assert ("double" in restored(notebook).answered) == answered
 
 
+def test_a_name_that_was_bound_again_before_its_check_stays_bound():
+    notebook = answered_notebook()
+    notebook["cells"].insert(position(notebook, "check-double"), code_cell("double = 3"))
+    assert right_answers(restored(notebook)) == {"total", "guess"}
+
+
 def test_many_notes_of_one_kind_become_one():
     notebook = answered_notebook()
     for cell in notebook["cells"]:
