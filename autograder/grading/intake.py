@@ -158,7 +158,7 @@ def _found(
         return Handin(student, chapter.name, "unreadable", path=path, attempt=number, notes=[note])
     notes = []
     if count > 1:
-        text = f"{count} attempts were found; the newest one with answers was graded: {chosen.file.shown}."
+        text = f"{count} attempts were found; answers go before blanks, then the newest counts: {chosen.file.shown}."
         notes.append(Note("several-attempts", text))
     if chosen.file.parts != (chapter.name, f"{chapter.name}.ipynb"):
         notes.append(Note("found-elsewhere", f"The notebook was found as {chosen.file.shown}."))
