@@ -347,7 +347,7 @@ for dtype in (torch.float64, torch.float32):
 # %% [markdown]
 # In float32 a right answer fails. Whoever then raises the tolerance until it passes has a check that a wrong answer passes too.
 #
-# Now the other side. The Function below passes gradcheck. It has six faults that production will find.
+# Now the other side. The Function below passes gradcheck. It has four faults that production will find.
 
 # %% tags=["demo"]
 class Careless(torch.autograd.Function):
@@ -376,13 +376,14 @@ print("gradcheck:", torch.autograd.gradcheck(Careless.apply, [t.requires_grad_()
 backward_contract(Careless.apply, two_like)
 
 # %% [markdown]
-# **Read the table.** Each line is one way in which training code calls a backward:
+# **Read the table.** Each line is one way in which training code calls a backward. The four faults:
 #
-# - *double backward*: `sig` was made inside `forward`, where nothing is recorded. The second derivative takes it for a constant and is silently wrong.
-# - *transposed*, *column-sliced*: `.t()` and `torch.cat` send gradients with such strides. The expanded gradient of `sum()` has one element in memory.
-# - *two consumers*, *nothing mutated*: `grad.mul_` writes into a buffer that an addition shares with its other operand.
-# - *only needed gradients*: the work is the same when one input is frozen.
-# - *saved tensors*: `ctx.up` bypasses `save_for_backward`.
+# 1. *transposed*, *column-sliced*: `.t()` and `torch.cat` send gradients with such strides, and this code reads on from the pointer. `sum()` sends one element in memory, which it happens to survive by wrapping around.
+# 2. *two consumers*, *nothing mutated*: `grad.mul_` writes into a buffer that an addition shares with its other operand. A gradcheck in fast mode, as *odd and empty sizes* runs it, calls backward twice with one gradient and notices as well.
+# 3. *only needed gradients*: the work is the same when one input is frozen.
+# 4. *saved tensors*: `ctx.up` bypasses `save_for_backward`, and `sig` is kept although it could be computed again.
+#
+# *Double backward* is refused, but by luck: the edited gradient had been saved. Section 5 shows what a saved intermediate does otherwise.
 #
 # `backward_contract(apply, make_inputs)` is part of this course's `autograder.lab`. It works on any Function, also on yours at work. Point it at your `SiluMul`:
 
@@ -743,13 +744,14 @@ figure, axes = plt.subplots(figsize=(6, 3), facecolor="white")
 axes.plot(ratio, ratio.round().clamp(low, high), label="code")
 axes.plot(ratio, ((ratio >= low) & (ratio <= high)).float(), "--", label="straight-through gradient")
 axes.axvspan(high, high + 0.5, alpha=0.2, color="gray", label="rounds to the last code, gradient 0")
+axes.axvspan(low - 0.5, low, alpha=0.2, color="gray")
 axes.set_xlabel("x / scale")
 axes.legend(frameon=False, fontsize=8)
 figure.tight_layout()
 plt.show()
 
 # %% [markdown]
-# **Read the figure.** The shaded strip is where the two usual conditions differ: x / scale lies outside the range, but rounds back into it. The condition here is on x / scale *before* rounding.
+# **Read the figure.** The shaded strips are where the two usual conditions differ: x / scale lies outside the range, but rounds back into it. The condition here is on x / scale *before* rounding.
 #
 # Difficulty: ●●●○○ &nbsp; Time: 15 minutes
 
@@ -951,9 +953,8 @@ def passes(gate, up, grad, times):
     return [[t.clone() for t in torch.autograd.grad(out, (g, u), grad.clone(), retain_graph=True)] for _ in range(times)]
 
 check = Check("SafeGate", points=4)
-check("the output", lambda: SafeGate.apply(gate, up), F.silu(gate) * up)
-check("the gradients", lambda: passes(gate, up, ones, 1), [vjp(lambda g, u: F.silu(g) * u, (gate, up))],
-      hint="up · σ · (1 + gate · (1 − σ)) and gate · σ, each times the incoming gradient.")
+check("output and gradients", lambda: [SafeGate.apply(gate, up), *passes(gate, up, ones, 1)[0]], [F.silu(gate) * up, *vjp(lambda g, u: F.silu(g) * u, (gate, up))],
+      hint="silu(gate) · up; then up · σ · (1 + gate · (1 − σ)) and gate · σ, each times the incoming gradient.")
 check("the same gradients the second time", lambda: passes(gate, up, ones, 2)[1], vjp(lambda g, u: F.silu(g) * u, (gate, up)),
       wrong=[(RuntimeError, "The saved gate was edited in place, so the second backward refuses it. Write only to tensors that you made.")],
       hint="The first backward left other values in a saved tensor. Write only to tensors that you made.")

@@ -203,9 +203,9 @@ figure = costs.plot()
 plt.show()
 
 # %% [markdown]
-# **Read the bars.** Compare within a row, not between rows. The gap between the first and second bar of the last row is the graph: a node allocated, tensors saved. The gap between the second and third is what inference mode adds;
-# in the row of the slice it is the view record. Some of these gaps are a few percent and smaller than what the machine's own noise can move, so the measurement takes the modes *in turn*, many times, and reports medians. Timing all of
-# one mode and then all of the next would measure which of them met a busy moment.
+# **Read the bars.** Compare within a row, not between rows. In the last row the gap between the first and the second bar is the graph: a node allocated, a tensor saved. In the other rows nothing requires a gradient, so there is no graph to save.
+# The gap between the second and the third is what inference mode adds. Which row has the largest, in per cent? The gaps are small, and the noise of a busy machine can be larger. So the measurement takes the modes *in turn*, many times,
+# and reports medians. Timing all of one mode and then all of the next would measure which of them met a busy moment.
 #
 # ### Exercise: measure
 #

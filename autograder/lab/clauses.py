@@ -122,7 +122,8 @@ def double_backward(subject: Subject) -> Finding:
     try:
         # once_differentiable refuses only where the incoming gradient is itself part of a graph, and only in a full
         # backward: autograd.grad for chosen inputs never reaches the node that raises.
-        first = pull(output, leaves, incoming("contiguous", output).requires_grad_(), create_graph=True)
+        grad = incoming("contiguous", output).requires_grad_() * 1
+        first = pull(output, leaves, grad, create_graph=True)
         # As in a gradient penalty: beside the inputs, a first gradient that came back as a constant goes unseen.
         terms = [g.square().sum() for g in first if g is not None] + [leaf.sum() for leaf in _wanted(leaves)]
         torch.stack(terms).sum().backward()
@@ -142,8 +143,9 @@ def gradient_layout(layout: str) -> Callable[[Subject], Finding]:
     def trial(subject: Subject) -> Finding:
         leaves, output = subject.forward()
         grad = incoming(layout, output)
+        dense = grad.contiguous().clone()
         found = pull(output, leaves, grad)
-        expected = vjp(subject.apply, subject.draw(), grad.contiguous().clone())
+        expected = vjp(subject.apply, subject.draw(), dense)
         fault = f"strides {grad.stride()} give another gradient than the same values made contiguous"
         return _holds(_same(found, expected), fault, found, f"strides {grad.stride()}")
 
@@ -162,8 +164,8 @@ def strided_inputs(subject: Subject) -> Finding:
             else value
             for value in dense
         ]
-        runs[layout] = found = [subject.value(strided), *vjp(subject.apply, strided, grad)]
-        if not _same(found, [subject.value(dense), *vjp(subject.apply, dense, grad)]):
+        runs[layout] = found = [subject.value(strided), *vjp(subject.apply, strided, grad.clone())]
+        if not _same(found, [subject.value(dense), *vjp(subject.apply, dense, grad.clone())]):
             return "fail", f"{layout} inputs give another result than the same values made contiguous", runs
     return "pass", ", ".join(runs), runs
 
@@ -268,7 +270,7 @@ def edit_caught(subject: Subject) -> Finding:
         with torch.no_grad():
             leaves[position].add_(1.0)
         try:
-            found = pull(output, leaves, grad)
+            found = pull(output, leaves, grad.clone())
         except RuntimeError as error:
             results[position] = _first_line(error)
             continue
@@ -291,7 +293,7 @@ def half_type(dtype: torch.dtype) -> Callable[[Subject], Finding]:
         exact = [v.double() if _floating(v) else v for v in inputs]
         output = subject.value(inputs)
         grad = incoming("contiguous", output)
-        half = [output, *vjp(subject.apply, inputs, grad)]
+        half = [output, *vjp(subject.apply, inputs, grad.clone())]
         full = [subject.value(exact), *vjp(subject.apply, exact, grad.double())]
         worst = 0.0
         for a, b in zip(half, full, strict=True):

@@ -49,7 +49,7 @@ class ModeCosts:
         """A bar per operator and mode, in nanoseconds."""
         import matplotlib.pyplot as plt
 
-        figure, axes = plt.subplots(figsize=(7, 0.6 + 0.7 * len(self.median)), facecolor="white")
+        figure, axes = plt.subplots(figsize=(8, 0.6 + 0.7 * len(self.median)), facecolor="white")
         for place, (name, color) in enumerate(zip(MODES, _COLORS, strict=True)):
             values = [row[name] for row in self.median.values()]
             positions = [index + (place - 1) * 0.27 for index in range(len(values))]
@@ -60,7 +60,7 @@ class ModeCosts:
         axes.margins(x=0.12)
         axes.set_xlabel("median nanoseconds per call")
         axes.set_title(f"{self.rounds} rounds of {self.calls} calls, modes in turn", fontsize=10)
-        axes.legend(frameon=False)
+        axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
         axes.spines[["top", "right"]].set_visible(False)
         figure.tight_layout()
         return figure
