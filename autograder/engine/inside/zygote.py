@@ -34,6 +34,7 @@ def import_everything() -> None:
     matplotlib.use("module://matplotlib_inline.backend_inline")
     import matplotlib.pyplot
     import torch
+    import torch._dynamo  # a second or more: torch.utils.checkpoint and dispatch modes import it at their first call
     import torch.fx.experimental.symbolic_shapes  # sympy: backward with an explicit gradient imports it
 
     import autograder.lab.probe  # noqa: F401
