@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 FILE = Path(__file__).with_name("recordings.json")
+_ACROSS = 4  # panels of a figure beside each other
 
 
 @dataclass(frozen=True)
@@ -74,16 +75,20 @@ class Recording:
             return None
         import matplotlib.pyplot as plt
 
-        size = (2.2 + 2.1 * len(panels), 0.9 + 0.3 * len(rows))
+        across = min(len(panels), _ACROSS)
+        down = -(-len(panels) // across)
+        size = (2.2 + 2.1 * across, down * (0.9 + 0.3 * len(rows)))
         figure, grid = plt.subplots(
-            1, len(panels), figsize=size, sharey=True, squeeze=False, layout="constrained", facecolor="white"
+            down, across, figsize=size, sharey=True, squeeze=False, layout="constrained", facecolor="white"
         )
+        for axes in grid.flat[len(panels) :]:
+            axes.set_visible(False)
         longest: dict[str, float] = {}
         for i in panels:
             longest[_unit(header[i])] = max(
                 longest.get(_unit(header[i]), 0.0), *map(_length, (row[i] for row in rows)), 0.0
             )
-        for axes, i in zip(grid[0], panels, strict=True):
+        for axes, i in zip(grid.flat, panels, strict=False):
             values = [_length(row[i]) for row in rows]
             bars = axes.barh(range(len(rows)), values, height=0.6, color="#4c72b0")
             axes.bar_label(bars, labels=[_cell(row[i]) for row in rows], padding=3, fontsize=8)

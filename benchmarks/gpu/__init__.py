@@ -1,0 +1,1 @@
+"""What `make gpu` measures. `record_gpu` runs it; each module here holds one kind of measurement."""
