@@ -2,106 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch.autograd.gradcheck import GradcheckError
 
-from autograder.lab.backward import Apply, as_leaves, backward_work, first_output, incoming, on_ctx, packed, pull, vjp
-
-Verdict = Literal["pass", "fail", "n/a"]
-Finding = tuple[Verdict, str, Any]
-SHAPE = (3, 4)  #: small, not square, not a multiple of the usual block sizes
-
-
-@dataclass(frozen=True)
-class Clause:
-    """One line of the report: a name, a verdict, a sentence, and the observation behind it."""
-
-    name: str
-    verdict: Verdict
-    detail: str = ""
-    raw: Any = None
-
-
-@dataclass(frozen=True)
-class Subject:
-    """What is tried, and what it promises. See `contract.backward_contract`."""
-
-    apply: Apply
-    make_inputs: Callable[[tuple[int, ...], torch.dtype], Sequence[Any]]
-    numeric: bool
-    double_backward: bool
-    sizes: tuple[tuple[int, ...], ...]
-    half_bound: float
-
-    def draw(self, shape: tuple[int, ...] = SHAPE, dtype: torch.dtype = torch.float64) -> list[Any]:
-        """The same inputs for the same shape and dtype, every time."""
-        torch.manual_seed(0)
-        return list(self.make_inputs(shape, dtype))
-
-    def forward(self, shape: tuple[int, ...] = SHAPE) -> tuple[list[Any], torch.Tensor]:
-        leaves = as_leaves(self.draw(shape))
-        return leaves, first_output(self.apply(*leaves))
-
-    def value(self, inputs: Sequence[Any]) -> torch.Tensor:
-        """The output that gradients enter by, without its graph."""
-        return first_output(self.apply(*as_leaves(inputs))).detach()
-
-    def of_tensors(self, leaves: Sequence[Any]) -> Callable[..., torch.Tensor]:
-        """`apply` as a function of its differentiable tensors alone, as gradcheck wants it."""
-
-        def call(*tensors: torch.Tensor) -> torch.Tensor:
-            given = iter(tensors)
-            return first_output(self.apply(*[next(given) if _wants(leaf) else leaf for leaf in leaves]))
-
-        return call
-
-
-def attempt(name: str, trial: Callable[[Subject], Finding], subject: Subject) -> Clause:
-    """Run one trial; what it raises is the finding."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return Clause(name, *trial(subject))
-    except Exception as error:
-        return Clause(name, "fail", f"raised {type(error).__name__}: {_first_line(error)}", error)
-
-
-def _first_line(error: BaseException) -> str:
-    text = str(error).strip().split("\n")[0]
-    return text if len(text) <= 150 else text[:147] + "..."
-
-
-def _holds(condition: bool, fault: str, raw: Any, detail: str = "") -> Finding:
-    return ("pass", detail, raw) if condition else ("fail", fault, raw)
-
-
-def _floating(value: Any) -> bool:
-    return isinstance(value, torch.Tensor) and value.is_floating_point()
-
-
-def _wants(value: Any) -> bool:
-    return isinstance(value, torch.Tensor) and value.requires_grad
-
-
-def _wanted(leaves: Sequence[Any]) -> list[torch.Tensor]:
-    return [leaf for leaf in leaves if _wants(leaf)]
-
-
-def _same(one: Sequence[torch.Tensor | None], two: Sequence[torch.Tensor | None]) -> bool:
-    """Equal lists of tensors, up to rounding in float64; None counts as zero."""
-    for a, b in zip(one, two, strict=True):
-        if a is None or b is None:
-            present = b if a is None else a
-            if present is not None and present.count_nonzero():
-                return False
-        elif a.shape != b.shape or not torch.allclose(a, b, rtol=1e-7, atol=1e-9, equal_nan=True):
-            return False
-    return True
+from autograder.lab.backward import as_leaves, backward_work, first_output, incoming, on_ctx, packed, pull, vjp
+from autograder.lab.trial import Finding, Subject, first_line, floating, holds, same, wanted_of, wants
 
 
 def gradcheck(subject: Subject) -> Finding:
@@ -109,9 +17,9 @@ def gradcheck(subject: Subject) -> Finding:
         return "n/a", "the gradient is not meant to be the derivative", None
     leaves = as_leaves(subject.draw())
     try:
-        torch.autograd.gradcheck(subject.of_tensors(leaves), _wanted(leaves))
+        torch.autograd.gradcheck(subject.of_tensors(leaves), wanted_of(leaves))
     except GradcheckError as error:
-        return "fail", _first_line(error), str(error)
+        return "fail", first_line(error), str(error)
     return "pass", "", None
 
 
@@ -125,15 +33,15 @@ def double_backward(subject: Subject) -> Finding:
         grad = incoming("contiguous", output).requires_grad_() * 1
         first = pull(output, leaves, grad, create_graph=True)
         # As in a gradient penalty: beside the inputs, a first gradient that came back as a constant goes unseen.
-        terms = [g.square().sum() for g in first if g is not None] + [leaf.sum() for leaf in _wanted(leaves)]
+        terms = [g.square().sum() for g in first if g is not None] + [leaf.sum() for leaf in wanted_of(leaves)]
         torch.stack(terms).sum().backward()
     except RuntimeError as error:
-        refusal = f"refuses: {_first_line(error)}"
-        return _holds(not subject.double_backward, refusal, str(error), refusal)
+        refusal = f"refuses: {first_line(error)}"
+        return holds(not subject.double_backward, refusal, str(error), refusal)
     try:
-        torch.autograd.gradgradcheck(subject.of_tensors(leaves), _wanted(leaves))
+        torch.autograd.gradgradcheck(subject.of_tensors(leaves), wanted_of(leaves))
     except (GradcheckError, RuntimeError) as error:
-        return "fail", f"neither right nor refused: {_first_line(error)}", str(error)
+        return "fail", f"neither right nor refused: {first_line(error)}", str(error)
     return "pass", "right", None
 
 
@@ -147,7 +55,7 @@ def gradient_layout(layout: str) -> Callable[[Subject], Finding]:
         found = pull(output, leaves, grad)
         expected = vjp(subject.apply, subject.draw(), dense)
         fault = f"strides {grad.stride()} give another gradient than the same values made contiguous"
-        return _holds(_same(found, expected), fault, found, f"strides {grad.stride()}")
+        return holds(same(found, expected), fault, found, f"strides {grad.stride()}")
 
     return trial
 
@@ -165,7 +73,7 @@ def strided_inputs(subject: Subject) -> Finding:
             for value in dense
         ]
         runs[layout] = found = [subject.value(strided), *vjp(subject.apply, strided, grad.clone())]
-        if not _same(found, [subject.value(dense), *vjp(subject.apply, dense, grad.clone())]):
+        if not same(found, [subject.value(dense), *vjp(subject.apply, dense, grad.clone())]):
             return "fail", f"{layout} inputs give another result than the same values made contiguous", runs
     return "pass", ", ".join(runs), runs
 
@@ -176,7 +84,7 @@ def second_backward(subject: Subject) -> Finding:
     for _ in range(2):
         found = pull(output, leaves, grad.clone(), retain_graph=True)
         runs.append([None if g is None else g.clone() for g in found])
-    return _holds(_same(*runs), "the second pass with retain_graph gives another gradient", runs)
+    return holds(same(*runs), "the second pass with retain_graph gives another gradient", runs)
 
 
 def two_consumers(subject: Subject) -> Finding:
@@ -184,13 +92,13 @@ def two_consumers(subject: Subject) -> Finding:
     one, two = incoming("contiguous", output), incoming("contiguous", output)
     loss = (output * one).sum() + (output * two).sum()
     found = pull(loss, leaves, torch.ones_like(loss))
-    if not _same(found, vjp(subject.apply, subject.draw(), one + two)):
+    if not same(found, vjp(subject.apply, subject.draw(), one + two)):
         return "fail", "the gradients of two uses of the output do not add up", found
     # An addition hands one gradient buffer to both operands: whoever edits it corrupts the neighbor.
     leaves, output = subject.forward()
     neighbor = torch.zeros_like(output, requires_grad=True)
     shared = pull(output + neighbor, [*leaves, neighbor], one.clone())[-1]
-    return _holds(_same([shared], [one]), "edits the gradient buffer that it shares with a neighbor", (found, shared))
+    return holds(same([shared], [one]), "edits the gradient buffer that it shares with a neighbor", (found, shared))
 
 
 def nothing_mutated(subject: Subject) -> Finding:
@@ -207,7 +115,7 @@ def nothing_mutated(subject: Subject) -> Finding:
         for name, (values, version) in before.items()
         if watched[name]._version != version or not torch.equal(watched[name].detach(), values)
     ]
-    return _holds(not changed, f"changed: {', '.join(changed)}", changed)
+    return holds(not changed, f"changed: {', '.join(changed)}", changed)
 
 
 def odd_sizes(subject: Subject) -> Finding:
@@ -222,15 +130,15 @@ def odd_sizes(subject: Subject) -> Finding:
         shapes[size] = [None if g is None else tuple(g.shape) for g in found]
         if subject.numeric and output.numel():
             try:
-                torch.autograd.gradcheck(subject.of_tensors(leaves), _wanted(leaves), fast_mode=True)
+                torch.autograd.gradcheck(subject.of_tensors(leaves), wanted_of(leaves), fast_mode=True)
             except GradcheckError as error:
-                return "fail", f"at {size}: {_first_line(error)}", (size, str(error))
+                return "fail", f"at {size}: {first_line(error)}", (size, str(error))
     return "pass", ", ".join(map(str, shapes)), shapes
 
 
 def only_needed(subject: Subject) -> Finding:
     inputs = subject.draw()
-    wanted = [i for i, leaf in enumerate(as_leaves(inputs)) if _wants(leaf)]
+    wanted = [i for i, leaf in enumerate(as_leaves(inputs)) if wants(leaf)]
     if len(wanted) < 2:
         return "n/a", "one differentiable input", None
     total = backward_work(subject.apply, inputs).elements
@@ -238,7 +146,7 @@ def only_needed(subject: Subject) -> Finding:
     idle = [str(i) for i in wanted if alone[i] >= total]
     detail = f"elements written: {total} for all, " + ", ".join(f"{n} for input {i} alone" for i, n in alone.items())
     fault = f"input {', '.join(idle)} alone costs as much as all inputs; {detail}"
-    return _holds(not idle, fault, {"all": total, "alone": alone}, detail)
+    return holds(not idle, fault, {"all": total, "alone": alone}, detail)
 
 
 def saved_tensors(subject: Subject) -> Finding:
@@ -252,7 +160,7 @@ def saved_tensors(subject: Subject) -> Finding:
     if own:
         detail += f"; neither input nor output: {', '.join(str(tuple(t.shape)) for t in own)}"
     fault = f"ctx.{', ctx.'.join(outside)} holds a tensor outside save_for_backward; {detail}"
-    return _holds(not outside, fault, {"saved": rows, "on ctx": outside}, detail)
+    return holds(not outside, fault, {"saved": rows, "on ctx": outside}, detail)
 
 
 def _storage(tensor: torch.Tensor) -> int:
@@ -263,7 +171,7 @@ def edit_caught(subject: Subject) -> Finding:
     """After an input is edited in place, backward must raise, or not have needed it."""
     results: dict[int, Any] = {}
     for position, value in enumerate(subject.draw()):
-        if not _floating(value):
+        if not floating(value):
             continue
         leaves, output = subject.forward()
         grad = incoming("contiguous", output)
@@ -272,10 +180,10 @@ def edit_caught(subject: Subject) -> Finding:
         try:
             found = pull(output, leaves, grad.clone())
         except RuntimeError as error:
-            results[position] = _first_line(error)
+            results[position] = first_line(error)
             continue
         results[position] = found
-        if not _same(found, vjp(subject.apply, subject.draw(), grad)):
+        if not same(found, vjp(subject.apply, subject.draw(), grad)):
             return "fail", f"input {position} edited after the forward: a wrong gradient and no error", results
     raised = [str(i) for i, result in results.items() if isinstance(result, str)]
     return (
@@ -290,7 +198,7 @@ def half_type(dtype: torch.dtype) -> Callable[[Subject], Finding]:
 
     def trial(subject: Subject) -> Finding:
         inputs = subject.draw(dtype=dtype)
-        exact = [v.double() if _floating(v) else v for v in inputs]
+        exact = [v.double() if floating(v) else v for v in inputs]
         output = subject.value(inputs)
         grad = incoming("contiguous", output)
         half = [output, *vjp(subject.apply, inputs, grad.clone())]
@@ -305,7 +213,7 @@ def half_type(dtype: torch.dtype) -> Callable[[Subject], Finding]:
             error = (a.double() - b).abs().max() / scale / torch.finfo(dtype).eps
             worst = max(worst, float(error.nan_to_num(float("inf"), float("inf"))))
         detail = f"error {worst:.2f} eps of the largest value, bound {subject.half_bound:g}"
-        return _holds(worst <= subject.half_bound, detail, {"eps": worst, "half": half, "float64": full}, detail)
+        return holds(worst <= subject.half_bound, detail, {"eps": worst, "half": half, "float64": full}, detail)
 
     return trial
 

@@ -13,7 +13,8 @@ from typing import Any
 import torch
 
 from autograder.lab.backward import Apply
-from autograder.lab.clauses import CLAUSES, Clause, Subject, attempt, half_type
+from autograder.lab.clauses import CLAUSES, half_type
+from autograder.lab.trial import Clause, Subject, attempt
 
 
 @dataclass(frozen=True)
