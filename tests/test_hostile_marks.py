@@ -151,7 +151,7 @@ def graded(built_course, engine, tmp_path_factory):
 
     root = tmp_path_factory.mktemp("hostile") / "course"
     shutil.copytree(built_course, root)
-    for number, (attack, source) in enumerate(ATTACKS.items()):
+    for number, source in enumerate(ATTACKS.values()):
         notebook = filled(root, {**RIGHT, "double": source if source != "POINTS" else "double = None"})
         if source == "POINTS":
             for cell in notebook["cells"]:
