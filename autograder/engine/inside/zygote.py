@@ -29,6 +29,7 @@ from autograder.engine.inside.wire import Wire
 
 def import_everything() -> None:
     """What a notebook may import, so that a child finds it in memory."""
+    os.environ["TRITON_INTERPRET"] = "1"  # a child sees no GPU; torch._dynamo imports Triton, which reads this once
     import matplotlib
 
     matplotlib.use("module://matplotlib_inline.backend_inline")
