@@ -345,7 +345,7 @@ for dtype in (torch.float64, torch.float32):
         print(dtype, "fails:", str(error).strip().splitlines()[0])
 
 # %% [markdown]
-# In float32 a right answer fails. Whoever then raises the tolerance until it passes has a check that a wrong answer passes too.
+# PyTorch warns, and in float32 a right answer fails. Whoever then raises the tolerance until it passes has a check that a wrong answer passes too.
 #
 # Now the other side. The Function below passes gradcheck. It has four faults that production will find.
 
