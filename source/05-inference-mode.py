@@ -148,10 +148,12 @@ leaf = torch.randn(3, requires_grad=True)
 
 check = Check("describe", points=3)
 check("a parameter", lambda: describe(leaf), {"requires_grad": True, "is_leaf": True, "is_inference": False, "is_view": False, "has_version": True},
+      wrong=[(lambda v: v["has_version"] is False, "has_version asks whether the counter can be read, not what it shows.")],
       hint="Five bools, with exactly these keys.")
 check("a result", lambda: describe(leaf * 2), {"requires_grad": True, "is_leaf": False, "is_inference": False, "is_view": False, "has_version": True})
 check("an inference tensor", lambda: describe(inference(3)), {"requires_grad": False, "is_leaf": True, "is_inference": True, "is_view": False, "has_version": False},
-      wrong=[(RuntimeError, "Reading _version of an inference tensor raises. That means has_version is False.")])
+      wrong=[(RuntimeError, "Reading _version of an inference tensor raises. That means has_version is False."),
+             (lambda v: not v["is_leaf"], "A tensor without history is a leaf, whether it requires a gradient or not: t.is_leaf.")])
 ### BEGIN HIDDEN TESTS
 size = int(torch.randint(4, 9, ()))
 
@@ -181,7 +183,7 @@ check.report()
 # %% [markdown]
 # ## 2. What the modes cost
 #
-# A few hundred nanoseconds per operation do not matter to a matrix product. They matter to a decoding loop with thousands of small operations per token. So: measure, on your machine.
+# What a mode saves per operation does not matter to a large matrix product. It may matter to a decoding loop of many small operations. So: measure, on your machine.
 #
 # **Predict.** Four small operations on tensors of eight elements. For which does inference mode save most, relative to `no_grad`: an addition, an in-place addition, a slice, a small product with a parameter?
 
