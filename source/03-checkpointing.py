@@ -505,7 +505,7 @@ check.report()
 #
 # `s + ceil(n / s)` units
 #
-# are alive. **Predict** for 64 layers: the peak with 1, 8 and 64 segments; and where the minimum is.
+# are alive. **Predict** for 36 layers: the peak with 1, 6 and 36 segments; and where the minimum is.
 #
 # ### Exercise: `peak_units`
 # Difficulty: ●○○○○ · about 3 minutes
@@ -604,13 +604,13 @@ check.report()
 # %% [markdown]
 # ### The curve, measured
 #
-# 64 layers of Linear and Tanh. Tanh keeps its output, and the next Linear keeps the same storage: one unit per layer. The peak is measured by the tracer of chapter 02, in bytes, over a whole training step.
+# 36 layers of Linear and Tanh. Tanh keeps its output, and the next Linear keeps the same storage: one unit per layer. The peak is measured by the tracer of chapter 02, in bytes, over a whole training step.
 # **Predict** what the extra time is.
 
 # %% tags=["demo"]
 from autograder.lab import peak_bytes, plot_sweep, sweep_segments
 
-n_layers, rows, width = 64, 128, 64
+n_layers, rows, width = 36, 128, 32
 unit = 4 * rows * width
 deep = nn.Sequential(*[nn.Sequential(nn.Linear(width, width), nn.Tanh()) for _ in range(n_layers)])
 batch = torch.randn(rows, width)
@@ -621,17 +621,17 @@ def step(segments):
     torch.utils.checkpoint.checkpoint_sequential(deep, segments, batch, use_reentrant=False).sum().backward()
 
 
-points = sweep_segments(step, [1, 2, 4, 8, 16, 32, 64], repeats=3)
+points = sweep_segments(step, [1, 2, 3, 6, 12, 18, 36], repeats=2)
 plain = peak_bytes(lambda: deep(batch).sum().backward())
 print(f"{'segments':>8}{'peak, bytes':>14}{'in units':>10}{'model':>7}{'ms':>8}")
 for point in points:
     model = point.segments + -(-n_layers // point.segments)
     print(f"{point.segments:>8}{point.peak:>14,}{point.peak / unit:>10.2f}{model:>7}{1e3 * point.seconds:>8.1f}")
 print(f"{'plain':>8}{plain:>14,}{plain / unit:>10.2f}")
-plot_sweep(points, lambda s: unit * (s + n_layers / s), title="64 layers, one training step")
+plot_sweep(points, lambda s: unit * (s + n_layers / s), title="36 layers, one training step")
 
 # %% [markdown]
-# **Explain.** The measured peak is the model plus a constant, a fraction of a unit: a weight's gradient (64 × 64 elements) that is added to `.grad`, and the like. The minimum lies at √64 = 8 segments: with `s = √n` both parts are √n, and 2√n replaces n.
+# **Explain.** The measured peak is the model plus a constant, a fraction of a unit: a weight's gradient (32 × 32 elements) that is added to `.grad`, and the like. The minimum lies at √36 = 6 segments: with `s = √n` both parts are √n, and 2√n replaces n.
 # More segments than that cost memory again, because inputs are kept too. The extra work is one forward pass, however many segments there are. On layers as small as these the
 # checkpoint's own overhead shows as well, and it grows with the number of segments.
 # (With one segment the time is the plain time: `checkpoint_sequential` runs the *last* segment without a checkpoint, as it would be rebuilt at once anyway.)
@@ -1011,7 +1011,7 @@ def model(setting):
 
 model("none")
 for setting in ("none", "selective", "full"):
-    point = sweep_segments(lambda _: model(setting), [8], repeats=3)[0]
+    point = sweep_segments(lambda _: model(setting), [8], repeats=1)[0]
     print(f"8 blocks, {setting:<10} peak {point.peak:>11,} bytes   {1e3 * point.seconds:6.1f} ms")
 
 # %% [markdown]
