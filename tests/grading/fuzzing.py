@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 
 from hypothesis import strategies as st
+
 from tests.grading.small_chapter import (
     ANSWERS,
     NAME,
