@@ -10,7 +10,6 @@ Without a GPU it is a dry run: everything is executed on the CPU at the smallest
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import os
 import sys
 import tempfile
@@ -32,7 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
     begin = time.monotonic()
     if options.dry_run:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
-    if importlib.util.find_spec("graphviz") is None:
+    if not scripts.HAS_GRAPHVIZ:
         sys.path.append(str(scripts.STAND_IN))
     import torch
 
