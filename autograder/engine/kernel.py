@@ -25,6 +25,7 @@ from autograder.engine.outputs import Collector
 from autograder.engine.schedule import Attempt, Lane, run_all, run_job
 
 START = 60.0  #: seconds that a kernel may take to start
+LIBRARIES = 6 * 2**30  #: bytes of address space that a kernel maps for libraries after its start
 RUN_BYTES = 128 * 2**20  #: that one run may send in all
 _KINDS = ("stream", "display_data", "execute_result", "update_display_data", "clear_output", "error")
 
@@ -91,14 +92,18 @@ class _Kernel:
         connection = os.path.join(self.folder, "c")
         for path in (self.work, connection):
             os.mkdir(path)
-        line = [sys.executable, "-m", "autograder.engine.inside.kernel_app", json.dumps(self.engine.limits.as_dict())]
+        limits = self.engine.limits.as_dict()
+        limits["memory"] += LIBRARIES
+        line = [sys.executable, "-m", "autograder.engine.inside.kernel_app", json.dumps(limits)]
         line += ["-f", "{connection_file}", "--HistoryManager.enabled=False", "--IPKernelApp.capture_fd_output=True"]
         variables = environment(WORK if inside else self.work) | {"MPLCONFIGDIR": _fonts(connection)}
         self.filter = None
         if self.engine.bwrap:
             self.filter = bubblewrap.filter_file()
-            limits = self.engine.limits
-            line = bubblewrap.command(self.engine.bwrap, connection, variables, limits.disk, self.filter) + line
+            line = (
+                bubblewrap.command(self.engine.bwrap, connection, variables, self.engine.limits.disk, self.filter)
+                + line
+            )
         self.manager = KernelManager(
             connection_file=os.path.join(connection, "k.json"), **({"transport": "ipc"} if os.name == "posix" else {})
         )

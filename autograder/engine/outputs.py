@@ -156,7 +156,7 @@ class Collector:
             outputs[-1]["text"] += output["text"]
             return
         outputs.append(output)
-        if isinstance(message.get("display_id"), str):
+        if kind in ("display_data", "execute_result") and isinstance(message.get("display_id"), str):
             self._displays.setdefault(message["display_id"], []).append(output)
 
     def _update(self, message: dict[str, Json]) -> None:

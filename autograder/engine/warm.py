@@ -30,6 +30,7 @@ from autograder.engine.schedule import Attempt, Lane, run_all, run_job
 
 TRIAL = 20.0  #: seconds that the parent may take to try its wall
 START = 60.0  #: seconds that it may take to import everything
+ENDING = 10.0  #: seconds that ended children may take to be gone
 CHILD_START = 10.0  #: seconds that a child may take to be ready
 RUN_BYTES = 128 * 2**20  #: that one run may send in all
 
@@ -60,6 +61,7 @@ class WarmEngine:
         self.why = why
         self.lane, self.stopping = Lane(), threading.Event()
         self._places, self._lock = itertools.cycle(range(60_000)), threading.Lock()
+        self._ending: list[int] = []
         self._parent = Parent(isolated, hide)
 
     def describe(self) -> str:
@@ -77,6 +79,7 @@ class WarmEngine:
 
     def __exit__(self, *_: object) -> None:
         self.stopping.set()
+        self._await_ends(ENDING)
         self._parent.close()
 
     def run(self, jobs: Iterable[Job]) -> Iterator[Run]:
@@ -112,13 +115,33 @@ class WarmEngine:
 
     def _end(self, pidfd: int) -> None:
         """End the child. With its pid namespace the kernel ends every process in it."""
-        try:
-            if not self.isolated and (pid := processes.of_pidfd(pidfd)):
-                processes.kill_tree(pid)
-            send_signal(pidfd, signal.SIGKILL)
-            select.select([pidfd], [], [], 10.0)
-        finally:
-            os.close(pidfd)
+        if not self.isolated and (pid := processes.of_pidfd(pidfd)):
+            processes.kill_tree(pid)
+        send_signal(pidfd, signal.SIGKILL)
+        with self._lock:
+            self._ending.append(pidfd)
+        # The kernel takes some milliseconds to clear a namespace away; nobody has to wait for that.
+        self._await_ends(0.0 if self.isolated else ENDING)
+
+    def _await_ends(self, seconds: float) -> None:
+        """Close the descriptors of children that have ended, waiting so long for those that have not."""
+        with self._lock:
+            ending, self._ending = self._ending, []
+        until = time.monotonic() + seconds
+        for pidfd in ending:
+            if _readable(max(0.0, until - time.monotonic()), pidfd):
+                os.close(pidfd)
+            else:
+                with self._lock:
+                    self._ending.append(pidfd)
+
+
+def _readable(seconds: float, *descriptors: int) -> set[int]:
+    """Which of the descriptors can be read, or are closed at the other end; waits so long for the first."""
+    poll = select.poll()
+    for descriptor in descriptors:
+        poll.register(descriptor, select.POLLIN)
+    return {descriptor for descriptor, _ in poll.poll(seconds * 1000)}
 
 
 class Watch:
@@ -355,8 +378,8 @@ class _Pass:
                 )
                 raise _Gone
             wait = max(0.0, min(until - time.monotonic(), 0.1))
-            ready, _, _ = select.select([self.channel, self.pidfd], [], [], wait)
-            if self.channel in ready:
+            ready = _readable(wait, self.channel.fileno(), self.pidfd)
+            if self.channel.fileno() in ready:
                 data = self.channel.recv(1 << 20)
                 if not data:
                     raise _Gone

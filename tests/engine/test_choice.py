@@ -75,7 +75,12 @@ _REFUSED = """
 @pytest.mark.skipif(sys.platform != "linux", reason="namespaces are Linux's")
 def test_where_namespaces_are_refused_the_fallback_says_so() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(_REFUSED)], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", textwrap.dedent(_REFUSED)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     lines = dict(line.split(":", 1) for line in done.stdout.splitlines() if ":" in line)
     assert done.returncode == 0, done.stderr
@@ -102,7 +107,9 @@ _ORDINARY = """
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="root runs it as an ordinary user; others do all the time")
+@pytest.mark.skipif(
+    sys.platform != "linux" or os.geteuid() != 0, reason="root runs it as an ordinary user; others do all the time"
+)
 def test_an_ordinary_user_is_shut_in_as_well() -> None:
     """The interpreter may lie where only root can look; an own mount namespace opens that folder to the ordinary user."""
     from autograder.engine.inside import syscalls as sc

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
 import sys
 import time
 
 import pytest
 
+from autograder.engine.processes import descendants
 from autograder.engine.warm import WarmEngine
-from tests.engine.helpers import DOUBLES, attack_job, cells, code_job, error, text
+from tests.engine.helpers import DOUBLES, LIMIT, attack_job, cells, code_job, error, text
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the warm engine needs Linux")
 
@@ -91,6 +93,9 @@ KILLED = {
     ),
 }  # fmt: skip
 
+#: those of them that only the time limit ends
+ENDLESS = ("swallows everything", "SIGINT ignored", "fork bomb")
+
 #: answers that are harmless until the check calls them; each costs its check, and nothing after it
 IN_CHECK = {
     "loop": "def bad():\n    while True: pass",
@@ -115,8 +120,9 @@ def runs(warm: WarmEngine) -> dict[str, tuple]:
     jobs = []
     for group, attacks in (("survived", SURVIVED), ("killed", KILLED), ("check", IN_CHECK)):
         for name, source in attacks.items():
+            limit = LIMIT if group != "killed" or name in ENDLESS else 10.0
             jobs += [
-                attack_job(f"{group}: {name}", source),
+                attack_job(f"{group}: {name}", source, limit=limit),
                 attack_job(f"neighbour of {group}: {name}", "def bad():\n    return 5"),
             ]
     start = time.monotonic()
@@ -181,6 +187,45 @@ def test_neighbours_are_untouched(runs: dict) -> None:
             {"early": "early"}, {"bad": 5}, DOUBLES,
         ], run  # fmt: skip
         assert not run.notes and all(cell.status == "ran" for cell in run.cells), run
+
+
+def test_nothing_is_left_of_them(runs: dict, warm: WarmEngine) -> None:
+    """Of ours only the parent remains, and the process that waits for it."""
+    until = time.monotonic() + 5
+    while len(left := descendants(warm._parent.process.pid)) > 1 and time.monotonic() < until:
+        time.sleep(0.05)
+    assert len(left) == 1
+    assert len(os.listdir("/proc/self/fd")) < 100
+
+
+def test_a_killed_grader_leaves_nothing() -> None:
+    program = (
+        "from autograder.engine import open_engine\nfrom autograder.engine.api import Cell, Job\n"
+        "with open_engine('warm', 'auto', 2) as engine:\n"
+        "    jobs = [Job('a', (Cell('c', 'import time\\nprint(1)\\ntime.sleep(60)', limit=90.0),)) for _ in range(4)]\n"
+        "    print(engine._parent.process.pid, flush=True)\n    list(engine.run(jobs))"
+    )
+    grader = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert grader.stdout is not None
+    parent = int(grader.stdout.readline())
+    until = time.monotonic() + 40
+    while len(descendants(parent)) < 3 and time.monotonic() < until:  # its init and two notebooks
+        time.sleep(0.05)
+    started = [parent, *descendants(parent)]
+    grader.kill()
+    grader.wait()
+    grader.stdout.close()
+    while any(map(_alive, started)) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert len(started) >= 4 and not [pid for pid in started if _alive(pid)]
+
+
+def _alive(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
 
 
 # ------------------------------------------------------------------------------------------------ what can be seen

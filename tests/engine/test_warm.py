@@ -113,7 +113,11 @@ def test_backward_works_in_the_run_and_in_its_snapshot(warm: WarmEngine) -> None
 
 
 def test_only_check_cells_observe(warm: WarmEngine) -> None:
-    got = values(warm, Cell("c", "check('v', lambda: 1)"), Cell("d", "check('v', lambda: 1)\ncheck('v', lambda: 2)", "check", "e"))
+    got = values(
+        warm,
+        Cell("c", "check('v', lambda: 1)"),
+        Cell("d", "check('v', lambda: 1)\ncheck('v', lambda: 2)", "check", "e"),
+    )
     assert "NameError" in error(got["c"]) and not got["c"].observations
     assert got["d"].observations == {"v": 1}  # the first per label
 
@@ -193,7 +197,9 @@ def test_plain_files_are_copied_and_links_are_not(warm: WarmEngine, tmp_path: Pa
         for name, source in [("data.txt", "data.txt"), ("sub/data.txt", "data.txt"), ("link.txt", "link.txt"), ("big.bin", "big.bin"),
                              ("../out.txt", "data.txt"), ("/abs.txt", "data.txt"), ("folder", "."), ("gone", "gone")]
     )  # fmt: skip
-    source = "import os\nfor f, _, names in sorted(os.walk('.')):\n    print(f, names)\nprint(open('sub/data.txt').read())"
+    source = (
+        "import os\nfor f, _, names in sorted(os.walk('.')):\n    print(f, names)\nprint(open('sub/data.txt').read())"
+    )
     (run,) = warm.run([code_job(source, files=files)])
     assert text(run.cells[0]) == ". ['data.txt']\n./sub ['data.txt']\nnumbers\n"
     assert len(run.notes) == 6
@@ -218,7 +224,9 @@ def test_a_slow_check_cell_goes_on_while_it_observes(warm: WarmEngine) -> None:
 
 
 def test_a_check_that_times_out_is_the_last(warm: WarmEngine) -> None:
-    program = "def loop():\n    while True: pass\ncheck('a', lambda: 1)\ncheck('b', loop, limit=0.3)\ncheck('c', lambda: 1)"
+    program = (
+        "def loop():\n    while True: pass\ncheck('a', lambda: 1)\ncheck('b', loop, limit=0.3)\ncheck('c', lambda: 1)"
+    )
     (run,) = warm.run([Job("slow", (Cell("check", program, "check", "e", 5.0), SETUP, *GOOD))])
     got = cells(run)
     assert got["check"].observations == {"a": 1, "b": {"timeout": 0.3}}
@@ -253,11 +261,13 @@ def test_an_empty_job_and_no_job(warm: WarmEngine) -> None:
 def test_nothing_is_left() -> None:
     before = descendants(os.getpid())
     with WarmEngine(isolated=True, jobs=2, limits=LIMITS) as engine:
-        bomb = "import os, time\nfor _ in range(4):\n    if os.fork() == 0:\n        os.setsid()\n        time.sleep(600)"
+        bomb = (
+            "import os, time\nfor _ in range(4):\n    if os.fork() == 0:\n        os.setsid()\n        time.sleep(600)"
+        )
         list(engine.run([code_job("1"), code_job(bomb), code_job("open('/tmp/x', 'w').write('x')")]))
         scratch = engine._parent.scratch
         assert Path(scratch).exists() and len(descendants(os.getpid())) > len(before)
-    assert descendants(os.getpid()) == before
+    assert not set(descendants(os.getpid())) - set(before)
     assert not Path(scratch).exists()
     assert scratch not in Path("/proc/self/mounts").read_text()
 

@@ -15,7 +15,7 @@ import tempfile
 import zlib
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from IPython.core import page
 from IPython.core.compilerop import CachingCompiler
@@ -63,13 +63,18 @@ class Hook(DisplayHook):
     def finish_displayhook(self) -> None:
         message, self.message = self.message, None
         if message and message["data"]:
-            self.shell.publish(message)
+            self.outer.publish(message)
+
+    @property
+    def outer(self) -> Shell:
+        """The shell."""
+        return cast(Shell, self.shell)
 
 
 class Publisher(DisplayPublisher):
     """Publishes what `display` is given."""
 
-    def publish(self, data, metadata=None, *, transient=None, update=False, **_):  # type: ignore[no-untyped-def, override]
+    def publish(self, data, metadata=None, *, transient=None, update=False, **_):  # type: ignore[override]
         self._validate_data(data, metadata or {})
         self.shell.publish(
             {
@@ -108,7 +113,7 @@ class Shell(InteractiveShell):
         self.desk.post(message)
 
     def _showtraceback(self, etype: Any, evalue: Any, stb: list[str]) -> None:
-        if self.displayhook.message is not None:
+        if getattr(self.displayhook, "message", None) is not None:
             self.display_failed = True
         try:
             text = str(evalue)
@@ -132,7 +137,12 @@ class Shell(InteractiveShell):
 
     def init_hooks(self) -> None:
         super().init_hooks()
-        self.set_hook("show_in_pager", page.as_hook(lambda *_, **__: None), 99)  # `name?` opens a pane, which no output shows
+        self.set_hook(
+            "show_in_pager", page.as_hook(lambda *_, **__: None), 99
+        )  # `name?` opens a pane, which no output shows
+
+    def enable_gui(self, gui: Any = None) -> None:
+        """There is no other event loop to hook in."""
 
     def ask_exit(self) -> None:
         """`exit` in a leftover cell ends nothing: the cells after it count."""
@@ -146,7 +156,6 @@ def build(ipython_dir: str) -> Shell:
     config = Config()
     config.HistoryManager.enabled = False
     shell = Shell.instance(config=config, ipython_dir=ipython_dir)
-    shell.enable_gui = lambda gui=None: None
     _enable_matplotlib_integration()  # a kernel's shell exists before matplotlib is imported; this one may not
     return shell
 

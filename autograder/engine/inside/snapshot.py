@@ -16,11 +16,11 @@ from typing import Any
 
 from autograder.lab.probe import Probe
 
-Emit = Callable[[dict[str, Any]], None]
+Emit = Callable[[dict[str, Any]], object]
 _FINE, _FAILED, _BROKEN = 64, 65, 70  #: exit codes; 0 is what an answer that ends the process is likely to use
 
 
-def raw_input(prompt: str = "") -> str:
+def raw_input(prompt: object = "") -> str:
     from IPython.core.error import StdinNotImplementedError
 
     raise StdinNotImplementedError("raw_input was called, but this frontend does not support input requests.")
@@ -48,11 +48,11 @@ def execute(source: str, order: dict[str, Any], space: dict[str, Any], emit: Emi
         builtins.input = raw_input
         with contextlib.suppress(Exception):
             asyncio._set_running_loop(None)  # a check may start its own event loop
-        space["check"] = Probe(
-            order["exercise"] or order["id"],
-            order["seed"],
-            lambda label, value: emit({"type": "observation", "id": order["id"], "label": label, "value": value}),
-        )
+
+        def observed(label: str, value: Any) -> None:
+            emit({"type": "observation", "id": order["id"], "label": label, "value": value})
+
+        space["check"] = Probe(order["exercise"] or order["id"], order["seed"], observed)
         try:
             exec(compile(source, f"<{order['id']}>", "exec"), space)
         except BaseException as error:

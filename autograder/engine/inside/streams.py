@@ -15,7 +15,7 @@ _EAGER = 64  #: writes of a cell that are sent at once, so that a killed cell st
 _PIECE = 16_384  #: characters held back at most after that
 _PAUSE = 0.05  #: seconds held back at most after that
 
-Post = Callable[[dict[str, Any]], None]
+Post = Callable[[dict[str, Any]], object]
 
 
 class Desk:
@@ -44,7 +44,8 @@ class Desk:
 
     def begin(self) -> None:
         """Start a cell: forget what was counted, and what was written to the descriptors between cells."""
-        self.name, self.parts, self.size = "stdout", [], 0
+        self.name, self.size = "stdout", 0
+        self.parts: list[str] = []
         self.writes, self.sent, self.cut, self.last = 0, 0, 0, 0.0
         for descriptor in self.captured.values():
             os.ftruncate(descriptor, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 from typing import Any
@@ -67,10 +68,8 @@ def drop_capabilities() -> None:
             prctl(PR_CAPBSET_DROP, capability)
         except OSError:
             break  # past the last one, or the bounding set is not ours to change
-    try:
+    with contextlib.suppress(OSError):
         prctl(PR_CAP_AMBIENT, 4)  # PR_CAP_AMBIENT_CLEAR_ALL
-    except OSError:
-        pass
     head = (ctypes.c_uint32 * 2)(0x20080522, 0)  # _LINUX_CAPABILITY_VERSION_3, this thread
     none = (ctypes.c_uint32 * 6)()
     _call("capset", _libc.syscall, ctypes.c_long(_SYS_CAPSET[os.uname().machine]), head, none)

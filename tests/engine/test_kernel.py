@@ -1,0 +1,99 @@
+"""The kernel engine keeps the same promises, more slowly."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from autograder.engine import bubblewrap
+from autograder.engine.api import Cell, Job
+from autograder.engine.kernel import KernelEngine
+from autograder.engine.processes import descendants
+from tests.engine.helpers import DOUBLES, GOOD, LIMITS, SETUP, attack_job, cells, text
+
+
+@pytest.fixture(scope="module")
+def kernel() -> Iterator[KernelEngine]:
+    """A kernel engine, shut in where bubblewrap works."""
+    with KernelEngine(bubblewrap.find() if bubblewrap.refusal() is None else None, 2, LIMITS) as engine:
+        yield engine
+
+
+@pytest.fixture(scope="module")
+def runs(kernel: KernelEngine) -> dict:
+    loop = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass"
+    seeds = "import torch\nprint(torch.rand(1).item())"
+    jobs = [
+        attack_job("honest", "def bad():\n    return 5", limit=10.0),
+        attack_job("exit", "import os\nos._exit(0)", limit=10.0),
+        attack_job("loop", loop, limit=1.5),
+        attack_job("check", "def bad():\n    import os\n    os._exit(0)", limit=10.0),
+        Job("seeds", (Cell("a", seeds), Cell("b", seeds), SETUP, *GOOD), seed=3),
+    ]
+    return {run.key: run for run in kernel.run(jobs)}
+
+
+@pytest.mark.parametrize("key", ["honest", "exit", "loop", "check"])
+def test_honest_work_counts(runs: dict, key: str) -> None:
+    got = cells(runs[key])
+    assert got["check-early"].observations == {"early": "early"}
+    assert got["check-good"].observations == DOUBLES, runs[key]
+
+
+def test_a_dead_kernel_costs_one_exercise(runs: dict) -> None:
+    for key in ("exit", "loop"):
+        got = cells(runs[key])
+        assert got["bad"].killed and got["check-bad"].status == "not-run"
+        assert any("without exercise bad" in note for note in runs[key].notes)
+    assert cells(runs["check"])["check-bad"].killed and not runs["check"].notes
+
+
+def test_seeds_are_those_of_the_warm_engine(runs: dict, request: pytest.FixtureRequest) -> None:
+    if sys.platform != "linux":
+        pytest.skip("the warm engine needs Linux")
+    warm = request.getfixturevalue("warm")
+    seeds = "import torch\nprint(torch.rand(1).item())"
+    (run,) = warm.run([Job("seeds", (Cell("a", seeds), Cell("b", seeds)), seed=3)])
+    assert [text(cell) for cell in run.cells] == [text(cell) for cell in runs["seeds"].cells[:2]]
+
+
+@pytest.mark.skipif(bubblewrap.refusal() is not None, reason=f"bubblewrap: {bubblewrap.refusal()}")
+def test_bubblewrap_shuts_in(kernel: KernelEngine) -> None:
+    look = (
+        "import os, socket\n"
+        f"print(os.path.exists({__file__!r}), os.access('/usr', os.W_OK), os.getuid(), os.getcwd(), os.environ.get('USER'))\n"
+        "try:\n    socket.create_connection(('1.1.1.1', 53), 2)\nexcept OSError as e:\n    print('no network')\n"
+        "try:\n    os.memfd_create('x')\nexcept OSError as e:\n    print('no memfd')\n"
+    )
+    (run,) = kernel.run(
+        [
+            Job(
+                "look",
+                (Cell("look", look), Cell("file", "print(open('sub/f.txt').read())")),
+                files=(("sub/f.txt", _file()),),
+            )
+        ]
+    )
+    assert run.sandbox == "bubblewrap"
+    assert text(run.cells[0]) == "False False 1000 /home/learner None\nno network\nno memfd\n"
+    assert "import pytest" in text(run.cells[1])
+
+
+def _file():  # type: ignore[no-untyped-def]
+    from pathlib import Path
+
+    return Path(__file__)
+
+
+def test_no_kernel_is_left(runs: dict) -> None:
+    import os
+    from pathlib import Path
+
+    lines = (
+        [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in descendants(os.getpid())]
+        if sys.platform == "linux"
+        else []
+    )
+    assert not [line for line in lines if b"kernel_app" in line]

@@ -1,0 +1,238 @@
+"""The parts that touch no process: messages, outputs, and what happens to a job whose cell had to be killed."""
+
+from __future__ import annotations
+
+import json
+import struct
+import sys
+import threading
+import time
+
+import nbformat
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from autograder.engine.api import Cell, CellRun, Job
+from autograder.engine.inside.wire import LARGEST, Inbox, WireError
+from autograder.engine.outputs import Collector, clean
+from autograder.engine.schedule import Attempt, Lane, run_all, run_job
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def packed(message: object) -> bytes:
+    body = json.dumps(message).encode()
+    return struct.pack("<I", len(body)) + body
+
+
+@settings(deadline=None)
+@given(st.lists(st.dictionaries(st.text(), json_values, max_size=3), max_size=5), st.data())
+def test_messages_arrive_whatever_the_pieces(messages: list[dict], data: st.DataObject) -> None:
+    stream = b"".join(map(packed, messages))
+    inbox, got = Inbox(), []
+    while stream:
+        size = data.draw(st.integers(1, len(stream)))
+        inbox.feed(stream[:size])
+        stream = stream[size:]
+        while (message := inbox.next()) is not None:
+            got.append(message)
+    assert got == messages
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"[1]", b"not json", b"\xff\xfe", b"[" * 100_000, b"1" * 5000, b"3"],
+    ids=["list", "text", "bytes", "nest", "digits", "number"],
+)
+def test_what_is_no_message_is_refused(body: bytes) -> None:
+    inbox = Inbox()
+    inbox.feed(struct.pack("<I", len(body)) + body)
+    with pytest.raises(WireError):
+        inbox.next()
+
+
+def test_a_message_that_is_too_long_is_refused_before_it_is_read() -> None:
+    inbox = Inbox()
+    inbox.feed(struct.pack("<I", LARGEST + 1))
+    with pytest.raises(WireError):
+        inbox.next()
+
+
+kinds = st.sampled_from(
+    ["stream", "display_data", "execute_result", "update_display_data", "clear_output", "error", "observation", "x"]
+)
+hostile = st.dictionaries(
+    st.sampled_from(["name", "text", "data", "metadata", "ename", "evalue", "traceback", "wait", "display_id", "label", "value", "execution_count"]),
+    json_values | st.sampled_from(["stdout", "stderr"]) | st.just({"text/plain": "x"}),
+)  # fmt: skip
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.tuples(kinds, hostile), max_size=6))
+def test_whatever_a_run_sends_the_outputs_are_a_notebook(messages: list[tuple[str, dict]]) -> None:
+    collector, run = Collector(), CellRun("c")
+    collector.begin(run)
+    for kind, message in messages:
+        collector.apply({**message, "type": kind})
+    collector.end()
+    cell = nbformat.v4.new_code_cell(outputs=[nbformat.from_dict(output) for output in run.outputs])
+    nbformat.validate(nbformat.v4.new_notebook(cells=[cell]))
+    json.dumps([run.outputs, run.observations], ensure_ascii=False).encode("utf-8")
+
+
+def test_the_first_observation_counts() -> None:
+    collector, run = Collector(), CellRun("c")
+    collector.begin(run)
+    for value in (1, 2):
+        collector.apply({"type": "observation", "label": "a", "value": value})
+    collector.apply({"type": "observation", "label": "huge", "value": ["x" * 5_000_000]})
+    assert run.observations == {"a": 1}
+
+
+def test_display_updates_reach_earlier_cells() -> None:
+    collector, first, second = Collector(), CellRun("1"), CellRun("2")
+    collector.begin(first)
+    collector.apply({"type": "display_data", "data": {"text/plain": "old"}, "display_id": "d"})
+    collector.begin(second)
+    collector.apply({"type": "update_display_data", "data": {"text/plain": "new"}, "display_id": "d"})
+    assert first.outputs[0]["data"] == {"text/plain": "new"} and not second.outputs
+
+
+def test_a_notebook_keeps_so_much_and_no_more() -> None:
+    collector = Collector()
+    kept = 0
+    for number in range(8):
+        run = CellRun(str(number))
+        collector.begin(run)
+        collector.apply({"type": "display_data", "data": {"image/png": "x" * 7_000_000}})
+        collector.end()
+        kept += len(run.outputs[0].get("data", {}))
+        assert "output_type" in run.outputs[0]
+    assert kept == 4
+    assert "were cut" in run.outputs[-1]["text"]
+
+
+def test_clean_leaves_good_text_alone() -> None:
+    assert clean({"ü": ["漢字", 1, None]}) == {"ü": ["漢字", 1, None]}
+    assert clean("a\ud800") == "a?"
+
+
+# ------------------------------------------------------------------------------------------------ retries
+
+
+class Script:
+    """A runner whose cells do what their source says: "ran", "slow", "kill", "once slow"."""
+
+    name, sandbox = "script", "none"
+
+    def __init__(self) -> None:
+        self.attempts: list[frozenset[str]] = []
+        self.slow_once: set[str] = set()
+
+    def attempt(self, job: Job, skip: frozenset[str], until: float) -> Attempt:
+        self.attempts.append(skip)
+        result = Attempt([CellRun(cell.id) for cell in job.cells])
+        for cell, run in zip(job.cells, result.cells, strict=True):
+            if cell.id in skip:
+                continue
+            if cell.source == "once slow" and cell.id not in self.slow_once:
+                self.slow_once.add(cell.id)
+                run.status, result.slow = "timed-out", True
+            elif cell.source in ("slow", "slow kill"):
+                run.status, result.slow = "timed-out", True
+            else:
+                run.status = "ran"
+            if cell.source in ("kill", "slow kill"):
+                run.status, run.killed = ("died" if cell.source == "kill" else "timed-out"), True
+                result.stopped_at = cell
+                break
+        return result
+
+
+def play(*sources: str, deadline: float = 60.0) -> tuple[list[str], Script, list[str]]:
+    made = []
+    for number, source in enumerate(sources):
+        made.append(Cell(f"a{number}", source, "answer", f"e{number}"))
+        made.append(Cell(f"check{number}", "ran", "check", f"e{number}"))
+    script = Script()
+    run = run_job(script, Job("job", tuple(made), deadline=deadline), Lane())
+    return [cell.status for cell in run.cells], script, run.notes
+
+
+def test_a_quiet_job_runs_once() -> None:
+    statuses, script, notes = play("ran", "ran")
+    assert statuses == ["ran"] * 4 and len(script.attempts) == 1 and not notes
+
+
+def test_a_killed_cell_costs_its_exercise_and_the_rest_runs_again() -> None:
+    statuses, script, notes = play("ran", "kill", "ran")
+    assert statuses == ["ran", "ran", "died", "not-run", "ran", "ran"]
+    assert script.attempts == [frozenset(), {"a1", "check1"}] and len(notes) == 1
+
+
+def test_every_killed_cell_costs_its_own() -> None:
+    statuses, script, _ = play("kill", "ran", "slow kill")
+    assert statuses == ["died", "not-run", "ran", "ran", "timed-out", "not-run"]
+    assert len(script.attempts) == 4  # as it is, without the first, that again alone, without the third
+
+
+def test_a_time_out_that_does_not_repeat_does_not_count() -> None:
+    statuses, script, notes = play("once slow", "ran")
+    assert statuses == ["ran"] * 4 and len(script.attempts) == 2 and not notes
+
+
+def test_a_time_out_that_repeats_counts() -> None:
+    statuses, script, _ = play("slow", "ran")
+    assert statuses == ["timed-out", "ran", "ran", "ran"] and len(script.attempts) == 2
+
+
+def test_after_its_deadline_nothing_runs_again() -> None:
+    statuses, script, notes = play("kill", "ran", deadline=0.0)
+    assert statuses == ["died", "not-run", "not-run", "not-run"] and len(script.attempts) == 1
+    assert "was over" in notes[0]
+
+
+def test_alone_means_alone() -> None:
+    lane, inside, worst = Lane(), set(), []
+
+    def work(number: int) -> None:
+        for _ in range(20):
+            with lane.alone() if number == 0 else lane.shared():
+                inside.add(number)
+                worst.append(len(inside) if 0 in inside else 1)
+                time.sleep(0.0005)
+                inside.discard(number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert max(worst) == 1 and len(worst) == 80
+
+
+def test_an_error_of_the_engine_reaches_the_caller() -> None:
+    def one(job: Job) -> object:
+        raise ZeroDivisionError
+
+    stopped = []
+    with pytest.raises(ZeroDivisionError):
+        list(run_all(one, [Job("a", ()), Job("b", ())], 1, lambda: stopped.append(1)))  # type: ignore[arg-type]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the filter is Linux's")
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_jumps_of_the_filter_stay_inside(machine: str) -> None:
+    from autograder.engine.inside.seccomp import program
+
+    code = program(machine)
+    steps = [struct.unpack("HBBI", code[place : place + 8]) for place in range(0, len(code), 8)]
+    for place, (kind, yes, no, _) in enumerate(steps):
+        if kind & 7 == 5:
+            assert place + 1 + max(yes, no) < len(steps)
+    assert steps[-1][:1] == (6,) and len(steps) < 4096
