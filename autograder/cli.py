@@ -176,6 +176,7 @@ def grade(
 ) -> None:
     from autograder.grading.campaign import Campaign
     from autograder.grading.gradebook import Book
+    from autograder.grading.intake import strays
     from autograder.grading.late import read_config
     from autograder.grading.loading import load_course
     from autograder.grading.references import observe_references
@@ -205,6 +206,11 @@ def grade(
         result.write(json_file)
     console.print(class_table(result.submissions) if len(result.submissions) <= TABLE_ROWS else "")
     print_summary(console, result)
+    if loose := strays(submitted):
+        console.print(
+            f"not in a student's folder, so not graded: {', '.join(loose[:10])}; `autograder collect` sorts them.",
+            markup=False,
+        )
     if any(submission.needs_person for submission in result.submissions):
         raise SystemExit(1)
 

@@ -1,12 +1,12 @@
 """Every right answer of the bank gets full marks; every wrong one loses at the check that names its fault, with its message."""
 
 import pytest
-from tests.bank_lib import entries, faults
-from tests.mini_course import ROOT
 
 from autograder.authoring.source import source_names
 from autograder.authoring.verify import verify
 from autograder.grading.loading import load_course
+from tests.bank_lib import entries, faults
+from tests.mini_course import ROOT
 
 CHAPTERS = source_names(ROOT)
 

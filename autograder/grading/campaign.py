@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -20,7 +21,7 @@ from autograder import __version__
 from autograder.engine.api import Cell, CellRun, Engine, Job, Role, Run
 from autograder.grading.autograded import autograded_notebook, unreadable_notebook
 from autograder.grading.course import Chapter, CourseCell
-from autograder.grading.gradebook import Book, Written
+from autograder.grading.gradebook import Book, BookError, Written
 from autograder.grading.intake import Handin, find
 from autograder.grading.jobs import CELL_LIMIT, check_job_cell, parsed
 from autograder.grading.judge import judge
@@ -110,19 +111,45 @@ class Campaign:
         BookError
             Where the gradebook refuses; what was written before stays.
         """
-        try:
-            for run in self.engine.run(self._jobs(submitted)):
-                self._judge(run)
-        finally:
-            self._flush()
+        with tempfile.TemporaryDirectory() as spool:
+            try:
+                for run in self.engine.run(self._jobs(submitted, Path(spool))):
+                    self._finish(run)
+            finally:
+                self._flush()
         self.results.sort(key=lambda result: (result.student, result.chapter))
         return ClassResult(self.course.course_id, self.seed, torch_version(), self.results)
 
-    def _jobs(self, submitted: Path) -> Iterator[Job]:
-        for handin in find(submitted, self.course.chapters, self.book.students()):
-            job = self._prepare(handin)
+    def _jobs(self, submitted: Path, spool: Path) -> Iterator[Job]:
+        for handin in find(submitted, self.course.chapters, self.book.students(), spool):
+            try:
+                job = self._prepare(handin)
+            except (BookError, OSError):
+                raise
+            except Exception as error:
+                self._give_up(handin, error)
+                continue
             if job is not None:
                 yield job
+
+    def _finish(self, run: Run) -> None:
+        pending = self._pending.pop(run.key)
+        try:
+            self._judge(run, pending)
+        except (BookError, OSError):
+            raise
+        except Exception as error:
+            self._give_up(pending.handin, error)
+
+    def _give_up(self, handin: Handin, error: Exception) -> None:
+        """A fault of the grader's own on one submission must not stop the others; a person hears of it."""
+        text = f"The grader itself failed on this submission ({type(error).__name__}: {error}); grade it by hand, and report this."
+        self._settle(
+            handin,
+            self.course.chapters[handin.chapter],
+            "unreadable",
+            [*handin.notes, Note("grader-failed", text, needs_person=True)],
+        )
 
     def _prepare(self, handin: Handin) -> Job | None:
         """The job for a hand-in, or None where it is settled without a run."""
@@ -162,8 +189,7 @@ class Campaign:
                 role = cast(Role, placed.role if placed.role in ("course", "answer") else "student")
                 yield Cell(placed.id, placed.source, role, placed.exercise, CELL_LIMIT)
 
-    def _judge(self, run: Run) -> None:
-        pending = self._pending.pop(run.key)
+    def _judge(self, run: Run, pending: Pending) -> None:
         handin, chapter = pending.handin, pending.chapter
         runs = {cell.id: cell for cell in run.cells}
         exercises = [self._exercise(cell, chapter, runs) for cell in chapter.cells if cell.role in ("check", "manual")]

@@ -7,13 +7,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from autograder.engine.api import Cell, CellRun, Engine, Job, Role
 from autograder.grading.course import Chapter, CourseError, chapter_of
 from autograder.grading.jobs import CELL_LIMIT, CHECK_MARGIN, parsed
 from autograder.grading.judge import judge
-from autograder.grading.reading import Unreadable, read_notebook
+from autograder.grading.reading import Reading, Unreadable, read_notebook
+from autograder.grading.recognize import chapter_in_cells
 from autograder.grading.restore import restore
 from autograder.grading.results import ExerciseResult, Note
 from autograder.grammar import EXPECTED_MARK, visible
@@ -77,9 +77,7 @@ def check_file(engine: Engine, chapters: dict[str, Chapter], path: Path, name: s
         cells, notes = list(_answer_cells(chapter, data.decode("utf-8", "replace"))), []
     else:
         reading = read_notebook(data)
-        chapter = _chapter_named(chapters, path, name) or _chapter_like(
-            chapters, path, _grade_ids(reading.cells)
-        )
+        chapter = _chapter_named(chapters, path, name) or _chapter_of_cells(chapters, path, reading)
         restored = restore(reading, chapter)
         notes = [*reading.notes, *restored.notes]
         cells = [
@@ -101,11 +99,6 @@ def check_file(engine: Engine, chapters: dict[str, Chapter], path: Path, name: s
         }
         exercises.append(judge(cell.id, parsed(visible(cell.source)), result, expected, max_score=cell.points))
     return Judged(path, chapter.name, exercises, notes)
-
-
-def _grade_ids(cells: Sequence[dict[str, Any]]) -> set[str]:
-    marks = (cell["metadata"].get("nbgrader") for cell in cells)
-    return {str(mark.get("grade_id")) for mark in marks if isinstance(mark, dict)}
 
 
 def _check_cell(chapter: Chapter, cell_id: str) -> Cell:
@@ -130,6 +123,13 @@ def _chapter_named(chapters: dict[str, Chapter], path: Path, name: str | None) -
     if name is not None and name not in chapters:
         raise CourseError(f"There is no chapter {name!r}; the chapters are: {', '.join(chapters)}.")
     return chapters.get(name or path.stem)
+
+
+def _chapter_of_cells(chapters: dict[str, Chapter], path: Path, reading: Reading) -> Chapter:
+    name = chapter_in_cells(reading, chapters)
+    if name is None:
+        raise CourseError(f"{path} belongs to no chapter that is known here; name it with --chapter.")
+    return chapters[name]
 
 
 def _chapter_like(chapters: dict[str, Chapter], path: Path, names: set[str]) -> Chapter:

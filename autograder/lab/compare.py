@@ -145,7 +145,7 @@ def _well_formed(name: str, body: Any) -> bool:
                 type(body["dtype"]) is str
                 and type(shape) is list
                 and len(shape) <= 64
-                and all(type(size) is int and 0 <= size for size in shape)
+                and all(type(size) is int and size >= 0 for size in shape)
                 and math.prod(size or 1 for size in shape) <= MAX_ELEMENTS
                 and type(data) is list
                 and len(data) == math.prod(shape)

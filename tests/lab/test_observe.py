@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 from hypothesis import given
-from tests.strategies import shapes, values
 
 from autograder.lab.compare import compare, plain, show
 from autograder.lab.observe import MAX_ELEMENTS, observe, observe_error
+from tests.strategies import shapes, values
 
 
 class Color(enum.Enum):
