@@ -113,7 +113,7 @@ CLASS = [
         "mixed",
         "right and wrong by turns",
         lambda c, s: {name: (s.right if i % 2 else s.wrong)[name][0] for i, name in enumerate(c.exercises)},
-    ),  # fmt: skip
+    ),
     Student("renamed", "everything right, in a renamed file", right, file="{chapter} (1).ipynb"),
     Student("no-check", "everything right, a check cell deleted", right, drop_check, status="repaired"),
     Student("points", "nothing right, check cells and points edited", lambda c, s: {}, edit_points, status="repaired"),

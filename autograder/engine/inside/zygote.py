@@ -148,4 +148,5 @@ def _answer(control: socket.socket, **message: Any) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with contextlib.suppress(BrokenPipeError):  # the grader has changed its mind and is gone
+        main()
