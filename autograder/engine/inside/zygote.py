@@ -8,8 +8,10 @@ import, builds the shell, starts no thread, runs no backward, freezes its heap, 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import os
+import pkgutil
 import signal
 import socket
 import sys
@@ -38,8 +40,11 @@ def import_everything() -> None:
     import torch._dynamo  # a second or more: torch.utils.checkpoint and dispatch modes import it at their first call
     import torch.fx.experimental.symbolic_shapes  # sympy: backward with an explicit gradient imports it
 
-    import autograder.lab.probe  # noqa: F401
+    import autograder.lab
 
+    for module in pkgutil.iter_modules(autograder.lab.__path__, "autograder.lab."):
+        with contextlib.suppress(ImportError):  # one that needs what is not installed here
+            importlib.import_module(module.name)
     torch.set_num_threads(1)
     with contextlib.suppress(RuntimeError):
         torch.set_num_interop_threads(1)
