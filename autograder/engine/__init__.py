@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -34,8 +35,8 @@ def open_engine(
         "auto" takes what there is, "require" refuses to go without.
     jobs : int
         Notebooks at once.
-    device : {"cpu"}
-        Where submitted code runs.
+    device : {"cpu", "cuda"}
+        What submitted code may use. "cuda" takes the kernel engine, one notebook after another.
     hide : iterable of str
         Absolute paths of folders that runs must not see, should they lie inside the interpreter's or the system's folders.
 
@@ -54,12 +55,18 @@ def open_engine(
     for name, value, choices in (
         ("engine", engine, ("auto", "warm", "kernel")),
         ("sandbox", sandbox, ("auto", "require", "off")),
-        ("device", device, ("cpu",)),
+        ("device", device, ("cpu", "cuda")),
     ):
         if value not in choices:
             raise ValueError(f"{name} must be one of {', '.join(choices)}, not {value!r}.")
     if jobs < 1:
         raise ValueError(f"jobs must be at least 1, not {jobs}.")
+    if device == "cuda":
+        if engine == "warm":
+            raise EngineUnavailable("The warm engine forks, and a fork cannot use CUDA; use --engine kernel.")
+        if (refusal := _no_cuda()) is not None:
+            raise EngineUnavailable(refusal)
+        return _kernel(sandbox, 1, [], device)
     why = []
     if engine != "kernel":
         if sys.platform != "linux":
@@ -89,16 +96,27 @@ def _warm(engine: str, sandbox: str, jobs: int, hide: tuple[str, ...]) -> Engine
         return WarmEngine(isolated=False, jobs=jobs, why=str(error).rstrip("."))
 
 
-def _kernel(sandbox: str, jobs: int, why: list[str]) -> Engine:
+def _no_cuda() -> str | None:
+    """Why there is no CUDA here, None where there is. Asked in another process, so that the grader stays clear of it."""
+    line = [sys.executable, "-c", "import torch; print(torch.cuda.is_available(), torch.version.cuda)"]
+    answer = subprocess.run(line, capture_output=True, text=True, timeout=120, check=False).stdout.split()
+    if answer[:1] == ["True"]:
+        return None
+    if answer[1:] == ["None"]:
+        return "This torch is built without CUDA; install a CUDA build, or grade with --device cpu."
+    return "torch sees no CUDA device here; look at nvidia-smi, or grade with --device cpu."
+
+
+def _kernel(sandbox: str, jobs: int, why: list[str], device: str = "cpu") -> Engine:
     from autograder.engine import bubblewrap
     from autograder.engine.kernel import KernelEngine
 
     if sandbox == "off":
-        return KernelEngine(None, jobs, why="you asked for none")
+        return KernelEngine(None, jobs, why="you asked for none", device=device)
     refusal = bubblewrap.refusal()
     if refusal is None:
-        return KernelEngine(bubblewrap.find(), jobs)
+        return KernelEngine(bubblewrap.find(), jobs, device=device)
     why = [*why, refusal]
     if sandbox == "require":
         raise EngineUnavailable(f"No sandbox can be had here: {'; '.join(why)}. `autograder doctor` says more.")
-    return KernelEngine(None, jobs, why="; ".join(why))
+    return KernelEngine(None, jobs, why="; ".join(why), device=device)

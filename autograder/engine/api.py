@@ -128,6 +128,7 @@ class Engine(Protocol):
 
     name: str
     sandbox: str
+    device: str  #: "cpu", or "cuda" where submitted code may use the GPU
 
     def describe(self) -> str:
         """One line: which engine, and what protects this machine from the code it runs."""

@@ -27,7 +27,14 @@ def find() -> str | None:
     return None
 
 
-def command(bwrap: str, writable: str, environment: dict[str, str], disk: int, filter_: int | None = None) -> list[str]:
+def command(
+    bwrap: str,
+    writable: str,
+    environment: dict[str, str],
+    disk: int,
+    filter_: int | None = None,
+    device: str = "cpu",
+) -> list[str]:
     """The command line that shuts in what follows it.
 
     Parameters
@@ -40,6 +47,8 @@ def command(bwrap: str, writable: str, environment: dict[str, str], disk: int, f
         Bytes of the work folder, and of the temporary folder.
     filter_ : int or None
         Descriptor of a file that holds the system-call filter.
+    device : {"cpu", "cuda"}
+        "cuda" also lets the driver's device files and /sys in.
     """
     line = [bwrap, "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"]
     line += ["--uid", str(isolate.USER), "--gid", str(isolate.USER), "--hostname", "sandbox"]
@@ -57,6 +66,10 @@ def command(bwrap: str, writable: str, environment: dict[str, str], disk: int, f
     for name in isolate.ETC:
         line += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
     line += ["--proc", "/proc", "--dev", "/dev", "--perms", "0755", "--dir", "/home"]
+    if device == "cuda":
+        line += ["--ro-bind", "/sys", "/sys"]
+        for path in sorted(map(str, (*Path("/dev").glob("nvidia*"), *Path("/dev").glob("dxg")))):
+            line += ["--dev-bind", path, path]
     for folder in (isolate.WORK, "/tmp", "/dev/shm"):
         line += ["--size", str(disk), "--tmpfs", folder]
     return [*line, "--bind", writable, writable, "--chdir", isolate.WORK, "--"]

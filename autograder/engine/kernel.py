@@ -37,12 +37,22 @@ class KernelEngine:
     ----------
     bwrap : str or None
         The bubblewrap binary, None to run kernels as they are.
+    device : {"cpu", "cuda"}
+        With "cuda" notebooks run one after another, and each kernel's end gives back the GPU memory that it held.
     """
 
     name = "kernel"
 
-    def __init__(self, bwrap: str | None = None, jobs: int = 2, limits: Limits | None = None, why: str = "") -> None:
-        self.bwrap, self.jobs, self.limits = bwrap, jobs, limits or Limits()
+    def __init__(
+        self,
+        bwrap: str | None = None,
+        jobs: int = 2,
+        limits: Limits | None = None,
+        why: str = "",
+        device: str = "cpu",
+    ) -> None:
+        self.bwrap, self.jobs, self.limits = bwrap, jobs if device == "cpu" else 1, limits or Limits()
+        self.device = device
         self.sandbox = "bubblewrap" if bwrap else "none"
         self.why = why
         self.lane, self.stopping = Lane(), threading.Event()
@@ -54,6 +64,8 @@ class KernelEngine:
             if self.bwrap
             else f"none ({self.why}); submitted code can do whatever you can do"
         )
+        if self.device == "cuda":
+            return f"Kernel engine, one at a time, on the GPU, which is not protected. Sandbox: {wall}."
         return f"Kernel engine, {self.jobs} at once. Sandbox: {wall}."
 
     def __enter__(self) -> KernelEngine:
@@ -94,14 +106,18 @@ class _Kernel:
             os.mkdir(path)
         limits = self.engine.limits.as_dict()
         limits["memory"] += LIBRARIES
+        device = self.engine.device
+        limits["address_space"] = device == "cpu"  # CUDA maps far more than it uses: a limit would end every run
         line = [sys.executable, "-m", "autograder.engine.inside.kernel_app", json.dumps(limits)]
         line += ["-f", "{connection_file}", "--HistoryManager.enabled=False", "--IPKernelApp.capture_fd_output=True"]
-        variables = environment(WORK if inside else self.work) | {"MPLCONFIGDIR": _fonts(connection)}
+        variables = environment(WORK if inside else self.work, device) | {"MPLCONFIGDIR": _fonts(connection)}
         self.filter = None
         if self.engine.bwrap:
             self.filter = bubblewrap.filter_file()
             line = (
-                bubblewrap.command(self.engine.bwrap, connection, variables, self.engine.limits.disk, self.filter)
+                bubblewrap.command(
+                    self.engine.bwrap, connection, variables, self.engine.limits.disk, self.filter, device
+                )
                 + line
             )
         self.manager = KernelManager(

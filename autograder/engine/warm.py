@@ -47,6 +47,7 @@ class WarmEngine:
     """
 
     name = "warm"
+    device = "cpu"
 
     def __init__(
         self,

@@ -312,11 +312,10 @@ def apply_limits(limits: dict[str, int]) -> None:
     ----------
     limits : dict
         memory: bytes of address space beyond what is mapped now; cpu: seconds; file: bytes of one file; descriptors;
-        processes (threads included).
+        processes (threads included); address_space: False to leave that limit out.
     """
     mapped = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     wanted = {
-        resource.RLIMIT_AS: mapped + limits["memory"],
         resource.RLIMIT_CPU: limits["cpu"],
         resource.RLIMIT_FSIZE: limits["file"],
         resource.RLIMIT_NOFILE: limits["descriptors"],
@@ -325,6 +324,8 @@ def apply_limits(limits: dict[str, int]) -> None:
         resource.RLIMIT_MSGQUEUE: 0,
         resource.RLIMIT_SIGPENDING: 256,
     }
+    if limits.get("address_space", True):
+        wanted[resource.RLIMIT_AS] = mapped + limits["memory"]
     for kind, value in wanted.items():
         # The run's own steps, a snapshot for one, may go a little further than a cell.
         most = value + SPARE if kind in (resource.RLIMIT_NOFILE, resource.RLIMIT_NPROC) else value

@@ -108,8 +108,8 @@ def no_trace(work: str) -> Iterator[None]:
 
 def observe_piped(program: str, order: dict[str, Any], space: dict[str, Any], emit: Emit, work: str) -> str:
     """For a process that must do the sending itself: the copy's messages come back through a pipe."""
-    if not hasattr(os, "fork"):
-        return "ran" if execute(program, order, dict(space), emit) else "error"
+    if not can_copy():
+        return observe_here(program, order, space, emit, work)
     reader, writer = os.pipe()
 
     def run() -> bool:
@@ -137,6 +137,27 @@ def observe_piped(program: str, order: dict[str, Any], space: dict[str, Any], em
                 os.kill(pid, signal.SIGKILL)
             status = "killed"
         return wait(pid) if not status else (wait(pid) and status)
+
+
+def can_copy() -> bool:
+    """Whether a fork of this process could go on: not where there is no fork, nor once it has begun to use CUDA."""
+    torch = sys.modules.get("torch")
+    return hasattr(os, "fork") and not (torch is not None and torch.cuda.is_initialized())
+
+
+def observe_here(program: str, order: dict[str, Any], space: dict[str, Any], emit: Emit, work: str) -> str:
+    """As `observe_piped`, in this process: names, streams and files are put back, other traces may stay."""
+    streams, own_input = (sys.stdin, sys.stdout, sys.stderr), builtins.input
+    descriptors, loop = [os.dup(number) for number in (1, 2)], asyncio._get_running_loop()
+    with no_trace(work):
+        try:
+            return "ran" if execute(program, order, dict(space), emit) else "error"
+        finally:
+            (sys.stdin, sys.stdout, sys.stderr), builtins.input = streams, own_input
+            asyncio._set_running_loop(loop)
+            for number, descriptor in enumerate(descriptors, start=1):
+                os.dup2(descriptor, number)
+                os.close(descriptor)
 
 
 def descendants() -> set[int]:

@@ -1,0 +1,104 @@
+"""`device="cuda"`: what is asked for, refused and said; runs with it, as far as a machine without a GPU can show."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+import torch
+
+from autograder.engine import Cell, EngineUnavailable, Job, bubblewrap, open_engine
+from autograder.engine.environment import environment
+from autograder.engine.inside import snapshot
+from autograder.engine.kernel import KernelEngine
+from tests.engine.helpers import code_job, text
+
+LIMIT = (
+    "import os, resource\nprint(os.environ.get('CUDA_VISIBLE_DEVICES'), resource.getrlimit(resource.RLIMIT_AS)[0] > 0)"
+)
+
+
+def test_on_the_cpu_a_run_sees_no_gpu_and_on_cuda_those_that_we_see(monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
+    monkeypatch.setenv("SECRET", "x")
+    assert environment("/x")["CUDA_VISIBLE_DEVICES"] == ""
+    found = environment("/x", "cuda")
+    assert found["CUDA_VISIBLE_DEVICES"] == "3" and "SECRET" not in found
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
+    assert "CUDA_VISIBLE_DEVICES" not in environment("/x", "cuda")
+
+
+def test_the_wall_lets_the_driver_in_only_when_asked(monkeypatch, tmp_path):
+    plain = bubblewrap.command("bwrap", str(tmp_path), {}, 1)
+    with_gpu = bubblewrap.command("bwrap", str(tmp_path), {}, 1, None, "cuda")
+    assert "/sys" not in plain and not any("nvidia" in word for word in plain)
+    assert with_gpu[with_gpu.index("/sys") - 1] == "--ro-bind"
+
+
+def test_the_warm_engine_refuses_cuda():
+    with pytest.raises(EngineUnavailable, match="fork cannot use CUDA"):
+        open_engine("warm", device="cuda")
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
+def test_without_a_gpu_cuda_is_refused_in_a_sentence():
+    with pytest.raises(EngineUnavailable, match="grade with --device cpu"):
+        open_engine(device="cuda")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits are Linux's")
+def test_cuda_runs_one_after_another_without_a_limit_on_address_space():
+    with KernelEngine(None, 4, why="a test", device="cuda") as engine:
+        assert engine.jobs == 1 and "not protected" in engine.describe()
+        (run,) = engine.run([code_job(LIMIT)])
+    assert text(run.cells[0]) == f"{os.environ.get('CUDA_VISIBLE_DEVICES')} False\n"
+    with KernelEngine(None, 4, why="a test") as engine:
+        (run,) = engine.run([code_job(LIMIT)])
+    assert text(run.cells[0]) == " True\n"
+
+
+def observed(program, space, monkeypatch, work):
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)  # as after an answer that used the GPU
+    found = []
+    order = {"id": "check-x", "exercise": "x", "seed": 1}
+    status = snapshot.observe_piped(program, order, space, found.append, str(work))
+    return status, {message["label"]: message["value"] for message in found if message["type"] == "observation"}
+
+
+def test_once_cuda_is_used_checks_run_in_the_process_itself_and_put_back_what_they_can(monkeypatch, tmp_path, capfd):
+    program = (
+        "import os\nname = 2\nopen('left.txt', 'w').close()\nprint('noise')\ncheck('a', lambda: (name, os.getpid()))"
+    )
+    space, streams = {"name": 1}, (sys.stdin, sys.stdout, sys.stderr)
+    monkeypatch.chdir(tmp_path)
+    status, found = observed(program, space, monkeypatch, tmp_path)
+    assert status == "ran" and found == {"a": {"tuple": [2, os.getpid()]}}
+    assert space == {"name": 1} and (sys.stdin, sys.stdout, sys.stderr) == streams
+    assert not list(tmp_path.iterdir())
+    os.write(1, b"descriptor\n")
+    assert capfd.readouterr().out == "descriptor\n"
+
+
+def test_a_check_cell_that_raises_there_is_an_error_and_the_next_one_runs(monkeypatch, tmp_path):
+    assert observed("1 / 0", {}, monkeypatch, tmp_path)[0] == "error"
+    assert observed("raise SystemExit", {}, monkeypatch, tmp_path)[0] == "error"
+    assert observed("check('a', lambda: 5)", {}, monkeypatch, tmp_path) == ("ran", {"a": 5})
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel's snapshot is Linux's")
+def test_a_kernel_that_has_used_cuda_goes_on_after_a_check():
+    cells = (
+        Cell("setup", "import os, torch\ntorch.cuda.is_initialized = lambda: True\nhere = os.getpid()", "course"),
+        Cell("check-x", "left = 1\ncheck('same process', lambda: os.getpid() == here)", "check", "x"),
+        Cell("after", "import asyncio\nawait asyncio.sleep(0.01)\nprint('left' in globals(), 'goes on')"),
+        Cell("check-y", "check('again', lambda: 6)", "check", "y"),
+    )
+    with KernelEngine(None, 1, why="a test", device="cuda") as engine:
+        (run,) = engine.run([Job("k", cells)])
+    assert [cell.status for cell in run.cells] == ["ran"] * 4
+    assert [cell.observations for cell in run.cells if cell.id.startswith("check")] == [
+        {"same process": True},
+        {"again": 6},
+    ]
+    assert text(run.cells[2]) == "False goes on\n"
