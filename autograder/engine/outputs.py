@@ -5,6 +5,7 @@ The messages come from a process that ran anybody's code: every field is checked
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +15,8 @@ CELL_CHARACTERS = 1_000_000  #: of stream text that one cell keeps
 CELL_BYTES = 8 * 2**20  #: of outputs that one cell keeps, images included
 NOTEBOOK_BYTES = 32 * 2**20  #: of outputs that one notebook keeps
 OBSERVATION_BYTES = 4 * 2**20  #: of observations that one check cell keeps
-CELL_OUTPUTS = 2000  #: outputs of one cell
+CELL_OUTPUTS = 2000  #: outputs of one cell, and observations of one check cell
+DEPTH = 100  #: lists within lists of what is kept
 
 Json = Any
 
@@ -24,14 +26,22 @@ def clean_text(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def clean(value: Json) -> Json:
-    """The same for all strings in JSON."""
+def clean(value: Json, depth: int = DEPTH) -> Json:
+    """The same for all strings in JSON.
+
+    Raises
+    ------
+    RecursionError
+        For a value nested deeper than `depth`.
+    """
+    if depth < 0:
+        raise RecursionError
     if isinstance(value, str):
         return value if value.isascii() else clean_text(value)
     if isinstance(value, list):
-        return [clean(item) for item in value]
+        return [clean(item, depth - 1) for item in value]
     if isinstance(value, dict):
-        return {clean(key): clean(item) for key, item in value.items()}
+        return {clean(key): clean(item, depth - 1) for key, item in value.items()}
     return value
 
 
@@ -81,7 +91,11 @@ class Collector:
         self.clear_next = False
 
     def apply(self, message: dict[str, Json]) -> None:
-        """Take one message; whatever is malformed is left out."""
+        """Take one message; whatever is malformed, or nested too deep, is left out."""
+        with contextlib.suppress(RecursionError):
+            self._apply(message)
+
+    def _apply(self, message: dict[str, Json]) -> None:
         kind = message.get("type")
         if kind == "observation":
             self._observation(message)
@@ -112,7 +126,7 @@ class Collector:
             return
         value = clean(message["value"])
         size = len(label) + _size(value)
-        if size <= self.observation_room:
+        if size <= self.observation_room and len(self.run.observations) < CELL_OUTPUTS:
             self.observation_room -= size
             self.run.observations[clean_text(label)] = value
 

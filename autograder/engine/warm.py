@@ -324,8 +324,11 @@ class _Pass:
             if kind == "observation":
                 if cell.role != "check" or message.get("id") != cell.id:
                     continue
-                if not interrupted:
+                known = len(run.observations)
+                self.collector.apply(message)
+                if len(run.observations) > known and not interrupted:
                     limit = time.monotonic() + cell.limit
+                continue
             self.collector.apply(message)
 
     def _done(self, cell: Cell, run: CellRun, message: dict[str, Any], interrupted: bool) -> None:

@@ -94,6 +94,18 @@ def test_the_first_observation_counts() -> None:
     assert run.observations == {"a": 1}
 
 
+def test_a_deep_nest_is_left_out() -> None:
+    collector, run = Collector(), CellRun("c")
+    collector.begin(run)
+    deep: list = []
+    for _ in range(900):
+        deep = [deep]
+    collector.apply({"type": "observation", "label": "deep", "value": deep})
+    collector.apply({"type": "display_data", "data": {"application/json": deep}})
+    collector.apply({"type": "observation", "label": "flat", "value": 1})
+    assert run.observations == {"flat": 1} and not run.outputs
+
+
 def test_display_updates_reach_earlier_cells() -> None:
     collector, first, second = Collector(), CellRun("1"), CellRun("2")
     collector.begin(first)
