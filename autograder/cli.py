@@ -83,6 +83,13 @@ SANDBOX = click.option(
     show_default=True,
     help="Shut student code in: auto does what this machine allows, require refuses to go without.",
 )
+DEVICE = click.option(
+    "--device",
+    type=click.Choice(["cpu", "cuda"]),
+    default="cpu",
+    show_default=True,
+    help="cuda lets student code use the GPU, one notebook after another; docs/gpu.md says what is not protected then.",
+)
 JOBS = click.option("--jobs", type=click.IntRange(min=1), default=None, help="Notebooks at once.  [default: the cores]")
 
 
@@ -159,6 +166,7 @@ def build(chapters: tuple[str, ...], prove: bool, root: Path, engine: str) -> No
 @JOBS
 @ENGINE
 @SANDBOX
+@DEVICE
 @ROOT
 @one_sentence
 def grade(
@@ -172,6 +180,7 @@ def grade(
     jobs: int | None,
     engine: str,
     sandbox: str,
+    device: str,
     root: Path,
 ) -> None:
     from autograder.grading.campaign import Campaign
@@ -188,7 +197,7 @@ def grade(
     course = load_course(root, chapters)
     out = out or root
     url = gradebook or f"sqlite:///{(out / 'gradebook.db').resolve()}"
-    with _engine(engine, sandbox, jobs) as runner:
+    with _engine(engine, sandbox, jobs, device) as runner:
         # A gradebook keeps its seed, so that a second run grades only what is new.
         seed = seed if seed is not None else _seed(url, course.course_id)
         references = observe_references(runner, course.chapters.values(), seed)
@@ -271,11 +280,11 @@ def _seed(url: str, course_id: str) -> int:
 
 
 @contextmanager
-def _engine(kind: str, sandbox: str, jobs: int | None, *, quiet: bool = False) -> Iterator[Engine]:
+def _engine(kind: str, sandbox: str, jobs: int | None, device: str = "cpu", *, quiet: bool = False) -> Iterator[Engine]:
     from autograder.engine import open_engine
     from autograder.terminal import cores
 
-    with open_engine(kind, sandbox, jobs or cores()) as runner:
+    with open_engine(kind, sandbox, jobs or cores(), device=device) as runner:
         if not quiet:
             console.print(runner.describe(), markup=False)
         yield runner

@@ -38,8 +38,9 @@ def main(arguments: list[str] | None = None) -> int:
         folder = Path(scratch)
         checkout = environment.copy_checkout(folder / "checkout")
         before = environment.packages()
-        for number, name in enumerate(names):
-            faults += chapter(name, COLAB, folder, checkout, first=number == 0)
+        faults += setup_cell(names[0], folder, checkout)
+        for name in names:
+            faults += chapter(name, COLAB, folder, checkout)
         for runtime, name in OTHERS.items():
             if name in names:
                 faults += chapter(name, runtime, folder, checkout)
@@ -53,7 +54,27 @@ def main(arguments: list[str] | None = None) -> int:
     return 1 if faults else 0
 
 
-def chapter(name: str, runtime: Runtime, folder: Path, checkout: Path, first: bool = False) -> list[str]:
+def setup_cell(name: str, folder: Path, checkout: Path) -> list[str]:
+    """Run a chapter's set-up cell where this project is not installed yet, three times: the machine may be busy."""
+    notebook = json.loads((ROOT / "notebooks" / name / f"{name}.ipynb").read_text(encoding="utf-8"))
+    last = next(
+        n for n, c in enumerate(notebook["cells"]) if c["metadata"].get("nbgrader", {}).get("grade_id") == "setup"
+    )
+    notebook["cells"] = notebook["cells"][: last + 1]
+    times = []
+    for _ in range(3):
+        environment.uninstall()
+        try:
+            times.append(notebooks.setup_seconds(notebooks.run(notebook, COLAB, folder, checkout)))
+        except notebooks.NotRun as error:
+            return [f"The set-up cell of {name}: {error}"]
+    print(f"set-up cell with the installation: {', '.join(f'{seconds:.1f}' for seconds in times)} s", flush=True)
+    if min(times) <= SETUP_LIMIT:
+        return []
+    return [f"The set-up cell takes {min(times):.1f} s; at most {SETUP_LIMIT:.0f} s with a warm cache."]
+
+
+def chapter(name: str, runtime: Runtime, folder: Path, checkout: Path) -> list[str]:
     """Run one chapter and hand it in; sentences about what is not as it should be."""
     loaded = load_chapter(ROOT, name)
     release = json.loads((ROOT / "notebooks" / name / f"{name}.ipynb").read_text(encoding="utf-8"))
@@ -62,17 +83,11 @@ def chapter(name: str, runtime: Runtime, folder: Path, checkout: Path, first: bo
         done = notebooks.run(notebooks.filled(release, loaded), runtime, folder, checkout)
     except notebooks.NotRun as error:
         return [f"{name} ({runtime.name}): {error}"]
-    setup = notebooks.setup_seconds(done)
     print(
-        f"{name} ({runtime.name}): {time.monotonic() - begin:.0f} s, set-up cell {setup:.1f} s"
-        f"{' with the installation' if first else ''}, {notebooks.summary(done)}",
+        f"{name} ({runtime.name}): {time.monotonic() - begin:.0f} s, {notebooks.summary(done)}",
         flush=True,
     )
     found = [f"{name} ({runtime.name}), {fault}" for fault in notebooks.faults(done, loaded, runtime)]
-    if first and setup > SETUP_LIMIT:
-        found.append(
-            f"The set-up cell took {setup:.1f} s; at most {SETUP_LIMIT:.0f} s with a warm cache. Run this once more."
-        )
     if runtime == COLAB:
         path = folder / "submitted" / "learner" / name / f"{name}.ipynb"
         path.parent.mkdir(parents=True)

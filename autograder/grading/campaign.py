@@ -257,7 +257,9 @@ class Campaign:
                 self.on_result(item.result)
 
     def _fingerprint(self, handin: Handin) -> str:
-        return hashlib.sha256(f"{handin.mark} {self._marks[handin.chapter]} {self.engine.name}".encode()).hexdigest()
+        return hashlib.sha256(
+            f"{handin.mark} {self._marks[handin.chapter]} {self.engine.name} {self.engine.device}".encode()
+        ).hexdigest()
 
 
 def sums(exercises: list[ExerciseResult]) -> tuple[float, float]:

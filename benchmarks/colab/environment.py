@@ -42,7 +42,7 @@ def install() -> None:
     mark = VENV / "made-from"
     wanted = hashlib.sha256(WANTED.read_bytes() + sys.version.encode()).hexdigest()
     if mark.exists() and mark.read_text() == wanted:
-        subprocess.run([PYTHON, "-m", "pip", "uninstall", "-q", "-y", "autograder"], check=True)
+        uninstall()
         return
     print(f"Making {VENV.name} ...", flush=True)
     shutil.rmtree(VENV, ignore_errors=True)
@@ -54,6 +54,11 @@ def install() -> None:
     subprocess.run([*pip, *rest], check=True)
     subprocess.run([*pip, "--no-deps", "--target", TRITON, *triton], check=True)
     mark.write_text(wanted)
+
+
+def uninstall() -> None:
+    """Take this project away again, as in a new runtime."""
+    subprocess.run([PYTHON, "-m", "pip", "uninstall", "-q", "-y", "autograder"], check=True, stderr=subprocess.DEVNULL)
 
 
 def packages() -> dict[str, str]:

@@ -7,11 +7,14 @@ import sys
 
 import pytest
 import torch
+from click.testing import CliRunner
 
+from autograder.cli import main
 from autograder.engine import Cell, EngineUnavailable, Job, bubblewrap, open_engine
 from autograder.engine.environment import environment
 from autograder.engine.inside import snapshot
 from autograder.engine.kernel import KernelEngine
+from tests import mini_course
 from tests.engine.helpers import code_job, text
 
 LIMIT = (
@@ -102,3 +105,13 @@ def test_a_kernel_that_has_used_cuda_goes_on_after_a_check():
         {"again": 6},
     ]
     assert text(run.cells[2]) == "False goes on\n"
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
+def test_the_command_line_says_why_and_ends_with_2(course, tmp_path):
+    mini_course.hand_in(course, "s01", mini_course.filled(course, mini_course.RIGHT))
+    line = ["grade", "--submitted", str(course / "submitted"), "--root", str(course), "--out", str(tmp_path)]
+    done = CliRunner().invoke(main, [*line, "--device", "cuda"])
+    assert done.exit_code == 2 and "--device cpu" in done.output
+    assert CliRunner().invoke(main, [*line, "--device", "tpu"]).exit_code == 2
+    assert not list(tmp_path.glob("*.db"))
