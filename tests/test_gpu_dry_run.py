@@ -6,7 +6,7 @@ import json
 import os
 import re
 import subprocess
-import sys
+import venv
 from pathlib import Path
 
 import graphviz
@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[1]
 SHOWN = {
     name
     for path in (ROOT / "source").glob("*.py")
-    for name in re.findall(r'(?:show_)?recorded?(?:ing)?\("([^"]+)"\)', path.read_text(encoding="utf-8"))
+    for name in re.findall(r'(?:show_recording|recorded)\("([^"]+)"', path.read_text(encoding="utf-8"))
 }
 
 
@@ -64,7 +64,9 @@ def dry(tmp_path_factory):
         "PYTHONPATH": str(bare_environment(bare)),
         "OMP_NUM_THREADS": "1",
     }
-    line = [getattr(sys, "_base_executable", sys.executable), "-m", "benchmarks.record_gpu", "--dry-run"]
+    venv.create(folder / "env", symlinks=os.name != "nt")  # sees no package but those in PYTHONPATH
+    python = folder / "env" / ("Scripts" if os.name == "nt" else "bin") / "python"
+    line = [str(python), "-m", "benchmarks.record_gpu", "--dry-run"]
     before = recordings.FILE.read_bytes() if recordings.FILE.exists() else None
     done = subprocess.run(
         [*line, "--chapters", "00-start", "--out", str(folder / "out")],
