@@ -8,9 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import torch
+from torch.utils._pytree import tree_leaves
 
 from autograder.lab.dispatch import LightMode
 
@@ -161,6 +164,54 @@ def backward_work(
     return work
 
 
+class _FlowMode(LightMode):
+    """Notes which memory each operator read and wrote; what it saw stays alive, so that no address is used twice."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.steps: list[tuple[str, int, set[int], set[int]]] = []
+        self.kept: list[torch.Tensor] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        given = [v for v in tree_leaves((args, kwargs)) if isinstance(v, torch.Tensor)]
+        made = [v for v in tree_leaves(result) if isinstance(v, torch.Tensor)]
+        self.kept += given + made
+        reads, writes = {_memory(v) for v in given}, {_memory(v) for v in made}
+        if not made and func._schema.is_mutable:
+            writes = reads  # an in-place operator over a list returns nothing
+        self.steps.append((func._schema.name.removeprefix("aten::"), sum(v.numel() for v in made), reads, writes))
+        return result
+
+
+def _memory(tensor: torch.Tensor) -> int:
+    return tensor.untyped_storage()._cdata
+
+
+def idle_work(
+    apply: Apply, inputs: Sequence[Any], needs: Sequence[bool] | None = None, grad: torch.Tensor | None = None
+) -> Work:
+    """The part of one backward's work that no gradient needed: operators whose results reach none of them.
+
+    An operator that gives Python a number (`.item()`, an assertion) counts as needed, and so does what led to it.
+    """
+    leaves = as_leaves(inputs, needs)
+    output = first_output(apply(*leaves))
+    grad = torch.ones_like(output) if grad is None else grad
+    flow = _FlowMode()
+    with flow:
+        found = pull(output, leaves, grad)
+    live = {_memory(g) for g in found if g is not None}
+    idle = Work()
+    for name, elements, reads, writes in reversed(flow.steps):
+        if not writes or writes & live:
+            live |= reads
+        elif not writes <= reads:  # not a view, and not an edit of memory that is idle already
+            idle.ops.insert(0, name)
+            idle.elements += elements
+    return idle
+
+
 def packed(fn: Callable[[], Any]) -> tuple[Any, list[torch.Tensor]]:
     """Run `fn` and return its value with the tensors that it saved for backward, in order of packing."""
     kept: list[torch.Tensor] = []
@@ -175,13 +226,26 @@ def packed(fn: Callable[[], Any]) -> tuple[Any, list[torch.Tensor]]:
 
 
 def on_ctx(node: Any) -> list[str]:
-    """Names of the ctx attributes of a custom Function's node that hold tensors outside `save_for_backward`."""
+    """Names of the ctx attributes of a custom Function's node that hold tensors outside `save_for_backward`.
+
+    Looks into containers, namespaces, and what a function closes over.
+    """
+    seen: set[int] = {id(node)}
 
     def holds(value: Any) -> bool:
-        if isinstance(value, (tuple, list)):
+        if isinstance(value, torch.Tensor):
+            return True
+        if id(value) in seen:
+            return False
+        seen.add(id(value))
+        if isinstance(value, (tuple, list, set)):
             return any(map(holds, value))
         if isinstance(value, dict):
             return any(map(holds, value.values()))
-        return isinstance(value, torch.Tensor)
+        if isinstance(value, FunctionType):
+            return any(holds(cell.cell_contents) for cell in value.__closure__ or ())
+        if isinstance(value, partial):
+            return holds((value.args, value.keywords))
+        return isinstance(value, SimpleNamespace) and holds(vars(value))
 
     return sorted(name for name, value in getattr(node, "__dict__", {}).items() if holds(value))

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 import time
 import timeit
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from types import FunctionType, SimpleNamespace
 from typing import Any
 from unittest import mock
 
 import torch
 
-_CLOCKS = ("perf_counter", "monotonic", "time", "process_time", "thread_time")
+_CLOCKS = ("perf_counter", "monotonic", "time", "process_time", "thread_time", "clock_gettime")
 
 
 class FakeClock:
@@ -40,9 +42,35 @@ class FakeClock:
         self.now, self.waiting = self.now + self.waiting, 0
 
 
+_running: list[FakeClock] = []
+
+
+def _stand_in(real: Callable[..., float], unit: int) -> Callable[..., float]:
+    """Reads the fake clock that runs now, else the real one: whoever bound it while a clock was faked may keep it."""
+
+    def read(*args: Any) -> float:
+        if not _running:
+            return real(*args)
+        return _running[-1].now if unit == 1 else _running[-1].now / unit
+
+    return read
+
+
+#: By the identity of the real function.
+_STAND_INS: dict[int, Any] = {
+    id(real): _stand_in(real, unit)
+    for name in _CLOCKS
+    for suffix, unit in (("", 10**9), ("_ns", 1))
+    if (real := getattr(time, name + suffix, None)) is not None
+}
+
+
 @contextmanager
 def fake_clock(function: Callable[..., Any], *, cuda: bool = False) -> Iterator[FakeClock]:
-    """Make every clock that `function` may read a `FakeClock`: those of `time`, and those bound in its module.
+    """Make every clock that `function` may read a `FakeClock`.
+
+    That is the clocks of `time`, also where `timeit`, `torch.utils.benchmark` or the function's module have bound them, as
+    a name or as a default argument.
 
     Parameters
     ----------
@@ -52,21 +80,58 @@ def fake_clock(function: Callable[..., Any], *, cuda: bool = False) -> Iterator[
         Also pretend that there is a CUDA device, whose `synchronize` waits for what was launched.
     """
     clock = FakeClock()
-    fakes: dict[Any, Callable[[], float]] = {}
-    for name in _CLOCKS:
-        fakes[getattr(time, name)] = lambda: clock.now / 1e9
-        if hasattr(time, f"{name}_ns"):
-            fakes[getattr(time, f"{name}_ns")] = lambda: clock.now
+    spaces = [vars(time), vars(timeit), getattr(function, "__globals__", {})]
+    spaces += [vars(module) for name, module in list(sys.modules.items()) if name.startswith("torch.utils.benchmark.")]
     with ExitStack() as stack:
-        bound = getattr(function, "__globals__", {})
-        for space in (vars(time), vars(timeit), bound):
-            changed = {key: fake for key, value in space.items() for real, fake in fakes.items() if value is real}
-            stack.enter_context(mock.patch.dict(space, changed))
+        _running.append(clock)
+        stack.callback(_running.remove, clock)
+        fakes = dict(_STAND_INS)
         if cuda:
-            for name in ("is_available", "is_initialized"):
-                stack.enter_context(mock.patch.object(torch.cuda, name, lambda: True))
-            stack.enter_context(mock.patch.object(torch.cuda, "synchronize", clock.synchronize))
-            if hasattr(torch, "accelerator"):
-                stack.enter_context(mock.patch.object(torch.accelerator, "is_available", lambda *_: True))
-                stack.enter_context(mock.patch.object(torch.accelerator, "synchronize", clock.synchronize))
+            fakes |= _fake_device(stack, clock)
+        for owner in [function, *(f for space in spaces[1:] for f in _functions(space))]:
+            _replace_defaults(stack, owner, fakes)
+        for space in spaces:
+            for key, value in list(space.items()):
+                if id(value) in fakes:
+                    space[key] = fakes[id(value)]
+                    stack.callback(space.__setitem__, key, value)
         yield clock
+
+
+def _fake_device(stack: ExitStack, clock: FakeClock) -> dict[int, Any]:
+    """Pretend that there is one CUDA device. Returns what stands in for the real functions, by their identity."""
+    stream = SimpleNamespace(synchronize=clock.synchronize)
+    cuda = torch.device("cuda")
+    names: dict[str, dict[str, Callable[..., Any]]] = {
+        "cuda": {"is_available": lambda: True, "is_initialized": lambda: True, "device_count": lambda: 1,
+                 "synchronize": clock.synchronize, "current_stream": lambda *_: stream, "default_stream": lambda *_: stream},
+        "accelerator": {"is_available": lambda *_: True, "device_count": lambda: 1, "synchronize": clock.synchronize,
+                        "current_accelerator": lambda *_, **__: cuda},
+    }  # fmt: skip
+    fakes: dict[int, Any] = {}
+    for module, functions in names.items():
+        for name, fake in functions.items():
+            if (real := getattr(getattr(torch, module, None), name, None)) is not None:
+                fakes[id(real)] = fake
+                stack.enter_context(mock.patch.object(getattr(torch, module), name, fake))
+    return fakes
+
+
+def _functions(space: dict[str, Any]) -> Iterator[FunctionType]:
+    """The Python functions of a namespace, and the methods of the classes that it defines."""
+    for value in list(space.values()):
+        if isinstance(value, FunctionType):
+            yield value
+        elif isinstance(value, type) and value.__module__ == space.get("__name__"):
+            yield from (method for method in vars(value).values() if isinstance(method, FunctionType))
+
+
+def _replace_defaults(stack: ExitStack, function: Any, fakes: dict[int, Any]) -> None:
+    """Default arguments were bound when the function was defined: exchange those that are clocks."""
+    positional, named = getattr(function, "__defaults__", None) or (), getattr(function, "__kwdefaults__", None) or {}
+    if any(id(value) in fakes for value in positional):
+        stack.callback(setattr, function, "__defaults__", positional)
+        function.__defaults__ = tuple(fakes.get(id(value), value) for value in positional)
+    if any(id(value) in fakes for value in named.values()):
+        stack.callback(setattr, function, "__kwdefaults__", named)
+        function.__kwdefaults__ = {key: fakes.get(id(value), value) for key, value in named.items()}

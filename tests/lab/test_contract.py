@@ -1,5 +1,7 @@
 """The backward contract finds every planted fault, and lets pass what is right."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 from torch.nn import functional as F
@@ -318,3 +320,41 @@ def test_on_ctx_names_what_hides_from_save_for_backward():
     assert raw.on_ctx(OnCtx.apply(*inputs).grad_fn) == ["pair"]
     assert raw.on_ctx(Good.apply(*inputs).grad_fn) == []
     assert raw.on_ctx((inputs[0] * 2).grad_fn) == []
+
+
+class OnCtxDeep(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        sig = x.sigmoid()
+        ctx.rule, ctx.box, ctx.plain = (lambda grad: grad * sig), SimpleNamespace(sig=sig), (lambda grad: grad)
+        return x * 1
+
+    @staticmethod
+    def backward(ctx, grad):
+        return ctx.rule(grad)
+
+
+def test_on_ctx_looks_into_closures_and_namespaces():
+    assert raw.on_ctx(OnCtxDeep.apply(torch.randn(2, requires_grad=True)).grad_fn) == ["box", "rule"]
+
+
+class Idle(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.save_for_backward(x, y)
+        return x * y
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, y = ctx.saved_tensors
+        of_x = (y * 1).mul_(grad)  # edited in place, and still in vain when x is frozen
+        assert not bool(grad.isnan().any())
+        return (of_x if ctx.needs_input_grad[0] else None), (x.t().t() * grad if ctx.needs_input_grad[1] else None)
+
+
+def test_idle_work_is_what_no_gradient_needed():
+    inputs = [torch.randn(2, 3), torch.randn(2, 3)]
+    assert raw.idle_work(Idle.apply, inputs).elements == 0
+    assert raw.idle_work(Idle.apply, inputs, [True, False]).elements == 0
+    wasted = raw.idle_work(Idle.apply, inputs, [False, True])
+    assert wasted.ops[:1] == ["mul"] and wasted.elements >= 6
