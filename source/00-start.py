@@ -220,7 +220,7 @@ check.report()
 
 # %% tags=["demo"]
 print("device:", device())
-print(show_recording("01-launches"))
+show_recording("01-launches")
 
 # %% [markdown]
 # ## If you get this error

@@ -1155,7 +1155,7 @@ plot_timeline(trace(step), title="one step of the block: live bytes beyond weigh
 # %% [markdown]
 # ## 8. On a GPU
 #
-# With CUDA the next cell measures the same bill by the allocator's own statistics, and what `save_on_cpu` gains. Without, it shows a recorded measurement if there is one.
+# With CUDA the next cell measures the same bill by the allocator's own statistics, and what `save_on_cpu` gains. Below stands a recorded measurement, if there is one.
 
 # %% tags=["demo"]
 from autograder.lab import show_recording
@@ -1182,8 +1182,7 @@ def on_gpu():
 if torch.cuda.is_available():
     for name, nbytes in on_gpu().items():
         print(f"{name:<32}{nbytes:>16,} bytes")
-else:
-    print(show_recording("02-saved-tensors"))
+show_recording("02-saved-tensors")
 
 # %% [markdown]
 # ## Explain it aloud in a minute
