@@ -56,6 +56,13 @@ def command(
         line += ["--seccomp", str(filter_)]
     for name, value in environment.items():
         line += ["--setenv", name, value]
+    line += ["--proc", "/proc", "--dev", "/dev", "--perms", "0755", "--dir", isolate.ROOM]
+    if device == "cuda":
+        line += ["--ro-bind", "/sys", "/sys"]
+        for path in sorted(map(str, (*Path("/dev").glob("nvidia*"), *Path("/dev").glob("dxg")))):
+            line += ["--dev-bind", path, path]
+    for folder in (isolate.WORK, "/tmp", "/dev/shm"):
+        line += ["--size", str(disk), "--tmpfs", folder]
     package = str(Path(__file__).parents[1])
     steps = sorted(isolate.plan(package, (), writable + "/x"), key=lambda step: (step[1].count("/"), step[0]))
     for _, path in steps:
@@ -65,13 +72,6 @@ def command(
             line += ["--ro-bind", path, path]
     for name in isolate.ETC:
         line += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
-    line += ["--proc", "/proc", "--dev", "/dev", "--perms", "0755", "--dir", "/home"]
-    if device == "cuda":
-        line += ["--ro-bind", "/sys", "/sys"]
-        for path in sorted(map(str, (*Path("/dev").glob("nvidia*"), *Path("/dev").glob("dxg")))):
-            line += ["--dev-bind", path, path]
-    for folder in (isolate.WORK, "/tmp", "/dev/shm"):
-        line += ["--size", str(disk), "--tmpfs", folder]
     return [*line, "--bind", writable, writable, "--chdir", isolate.WORK, "--"]
 
 

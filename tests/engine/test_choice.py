@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import textwrap
 from pathlib import Path
 
@@ -138,6 +140,31 @@ def test_an_ordinary_user_is_shut_in_as_well() -> None:
     assert lines[0].startswith("beside 12345 namespaces ['fine\\n']"), done.stdout
     assert lines[1].startswith("bomb 12345 namespaces")
     assert lines[2] == "look 12345 namespaces [\"1000 ['1'] False 3\\n\"] {'v': 1}"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the warm engine needs Linux")
+@pytest.mark.parametrize("place", ["/tmp", "/home"])
+def test_an_environment_may_lie_anywhere(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a run writes, or would write on most machines."""
+    from autograder.engine import warm
+
+    if not os.access(place, os.W_OK):
+        pytest.skip(f"{place} cannot be written")
+    with tempfile.TemporaryDirectory(prefix="place-", dir=place) as folder:
+        shutil.copytree(
+            ROOT / "autograder", Path(folder, "lib", "autograder"), ignore=shutil.ignore_patterns("__pycache__")
+        )
+        plain = warm.environment
+        monkeypatch.setattr(warm, "environment", lambda *a: {**plain(*a), "PYTHONPATH": folder + "/lib"})
+        with open_engine("warm", "require", 1) as engine:
+            source = (
+                "import tempfile, os\nimport autograder.lab.ledger as m\nprint(m.__file__)\n"
+                f"print(sorted(os.listdir({folder + '/lib/autograder'!r})))\n"
+                "with tempfile.NamedTemporaryFile('w') as f:\n    print(f.write('x'))"
+            )
+            (run,) = engine.run([code_job(source)])
+    lines = text(run.cells[0]).splitlines()
+    assert lines == [f"{folder}/lib/autograder/lab/ledger.py", "['__init__.py', 'engine', 'lab']", "1"], run
 
 
 def test_the_machine_is_described() -> None:

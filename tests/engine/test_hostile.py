@@ -302,7 +302,7 @@ attempt('unshare user', lambda: call(272 if x86 else 97, 0x10000000))
 attempt('unshare mount', lambda: call(272 if x86 else 97, 0x20000))
 attempt('ptrace', lambda: call(101 if x86 else 117, 16, 1, 0, 0))
 attempt('memfd', lambda: os.memfd_create('hoard'))
-attempt('mount', lambda: call(165 if x86 else 40, b'none', b'/home', b'tmpfs', 0, 0))
+attempt('mount', lambda: call(165 if x86 else 40, b'none', b'/learner', b'tmpfs', 0, 0))
 attempt('process_vm_readv', lambda: call(310 if x86 else 270, 1, 0, 0, 0, 0, 0))
 attempt('memory of pid 1', lambda: open('/proc/1/mem', 'rb'))
 attempt('setuid', lambda: os.setuid(0))
@@ -335,9 +335,9 @@ def test_nothing_of_the_grader_is_visible(seen: str) -> None:
     assert CANARY not in seen
     assert lines["home"] == "[]" and lines["environment"] == "[]"
     assert lines["processes"] == "[1]" and lines["cmdline"] == "[]"
-    assert lines["writable"] == "['/home/learner', '/home/tmp', '/home/shm']" or set(
+    assert set(
         eval(lines["writable"])  # the order of a folder's entries is the file system's
-    ) == {"/home/learner", "/home/tmp", "/home/shm"}
+    ) == {"/learner/work", "/learner/tmp", "/learner/shm"}
     assert lines["uid"].startswith("1000 caps ['0000000000000000'") and "1'" not in lines["uid"].split("caps")[1]
     assert set(eval(lines["devices"])) <= {"null", "zero", "full", "random", "urandom", "shm", "fd"}
 

@@ -77,7 +77,7 @@ def test_bubblewrap_shuts_in(kernel: KernelEngine) -> None:
         ]
     )
     assert run.sandbox == "bubblewrap"
-    assert text(run.cells[0]) == "False False 1000 /home/learner None\nno network\nno memfd\n"
+    assert text(run.cells[0]) == "False False 1000 /learner/work None\nno network\nno memfd\n"
     assert "import pytest" in text(run.cells[1])
 
 

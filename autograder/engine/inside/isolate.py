@@ -21,7 +21,8 @@ from autograder.engine.inside import seccomp
 from autograder.engine.inside import syscalls as sc
 from autograder.engine.inside.exhaustion import SPARE
 
-WORK = "/home/learner"
+ROOM = "/learner"  #: the one place that can be written; a name that no machine uses for its own
+WORK = ROOM + "/work"
 USER = 1000  #: the uid and gid inside
 _OUTSIDE = 200_000_000  #: where root grades: the first of the uids that children get outside, one each
 _EVERYTHING = sc.CLONE_NEWNS | sc.CLONE_NEWNET | sc.CLONE_NEWIPC | sc.CLONE_NEWUTS
@@ -84,10 +85,12 @@ def build_root(scratch: str, package: str, hide: Iterable[str] = ()) -> None:
         Folders that must not be seen, should they lie inside something that is let in.
     """
     sc.mount("tmpfs", scratch, "tmpfs", sc.MS_NOSUID | sc.MS_NODEV, "size=4m,mode=0755")
-    for name in ("proc", "home", "dev", "etc", "old"):
+    for name in ("proc", ROOM[1:], "dev", "etc", "old"):
         os.mkdir(scratch + "/" + name)
-    os.symlink("/home/tmp", scratch + "/tmp")
-    os.symlink("/home/shm", scratch + "/dev/shm")
+    steps = plan(package, hide, scratch)
+    if not any(_within(path, "/tmp") for _, path in steps):  # an environment may lie there; then only TMPDIR leads on
+        os.symlink(ROOM + "/tmp", scratch + "/tmp")
+    os.symlink(ROOM + "/shm", scratch + "/dev/shm")
     os.symlink("/proc/self/fd", scratch + "/dev/fd")
     for name in _DEVICES:
         _bind("/dev/" + name, scratch, device=True)
@@ -95,7 +98,7 @@ def build_root(scratch: str, package: str, hide: Iterable[str] = ()) -> None:
         _bind("/etc/" + name, scratch)
     for name, text in _own_etc().items():
         Path(scratch, "etc", name).write_text(text)
-    for step, path in sorted(plan(package, hide, scratch), key=lambda item: (item[1].count("/"), item[0])):
+    for step, path in sorted(steps, key=lambda item: (item[1].count("/"), item[0])):
         if step == "hide":
             _cover(path, scratch)
         else:
@@ -276,11 +279,11 @@ def shut_in(limits: dict[str, int], place: int) -> list[str]:
     uid = gid = USER
     if os.geteuid() == 0:
         uid = gid = _OUTSIDE + place
-    sc.mount("tmpfs", "/home", "tmpfs", sc.MS_NOSUID | sc.MS_NODEV, f"size={limits['disk']},nr_inodes=20000,mode=0755")
-    for name in ("learner", "tmp", "shm"):
-        os.mkdir("/home/" + name, 0o700)
+    sc.mount("tmpfs", ROOM, "tmpfs", sc.MS_NOSUID | sc.MS_NODEV, f"size={limits['disk']},nr_inodes=20000,mode=0755")
+    for name in ("work", "tmp", "shm"):
+        os.mkdir(f"{ROOM}/{name}", 0o700)
         if os.geteuid() == 0:
-            os.chown("/home/" + name, uid, gid)
+            os.chown(f"{ROOM}/{name}", uid, gid)
     sc.mount("proc", "/proc", "proc", sc.MS_NOSUID | sc.MS_NODEV | sc.MS_NOEXEC)
     os.chdir(WORK)
     if os.geteuid() == 0:

@@ -15,7 +15,7 @@ from typing import Any
 from autograder.engine.inside import shell as shells
 from autograder.engine.inside import snapshot
 from autograder.engine.inside.exhaustion import Gauge
-from autograder.engine.inside.isolate import WORK
+from autograder.engine.inside.isolate import ROOM, WORK
 from autograder.engine.inside.putback import Names, World
 from autograder.engine.inside.streams import Desk
 from autograder.engine.inside.wire import Wire
@@ -105,7 +105,7 @@ class Session:
         """The snapshot reads the program from the wire itself: it never enters this process."""
         try:
             self._prepare(order)
-            with _spare(), snapshot.no_trace("/home" if self.isolated else self.work):
+            with _spare(), snapshot.no_trace(ROOM if self.isolated else self.work):
                 status = snapshot.wait(snapshot.child(lambda: self._observe(order)))
         except OSError:
             status = "error"  # the run has used up its processes; the program stays unread and ends the run

@@ -112,7 +112,9 @@ class Zygote:
 
 
 def _temporary(work: str) -> str:
-    return "/tmp" if work == isolate.WORK else work
+    if work != isolate.WORK:
+        return work
+    return "/tmp" if os.access("/tmp", os.W_OK) else isolate.ROOM + "/tmp"
 
 
 def main() -> None:
