@@ -13,7 +13,7 @@ from collections import Counter
 
 import graphviz
 import torch
-from autograder.lab import Check, counted_chain, device, draw_graph, launch_times, read_dot, show_recording
+from autograder.lab import Check, device, draw_graph, launch_times, read_dot, show_recording, steps_per_node
 
 # %% [markdown]
 # You call `loss.backward()` and gradients appear. Nothing in your code says how. The answer was recorded while your
@@ -166,6 +166,7 @@ for _ in range(left):
 for _ in range(right):
     fork_right = fork_right.sin()
 fork = fork_left * fork_right
+shared = z.exp().sin()
 check("a tower of operations", lambda: walk(tower.grad_fn),
       [*enumerate([("ExpBackward0", "SinBackward0", "TanhBackward0", "SigmoidBackward0")[pick] for pick in picks[::-1]]),
        (6, "AccumulateGrad")],
@@ -177,6 +178,11 @@ check("a branch is finished before the next begins", lambda: walk(fork.grad_fn),
       wrong=[(lambda v: [depth for depth, _ in v] == sorted(depth for depth, _ in v),
               "That is level by level. Pre-order goes down before it goes sideways."),
              (lambda v: v[1][1] == "SinBackward0", "The operands come in the wrong order: the first one first.")])
+check("what lies below a shared node is listed along each path", lambda: walk((shared * shared.tanh()).grad_fn),
+      [(0, "MulBackward0"), (1, "SinBackward0"), (2, "ExpBackward0"), (3, "AccumulateGrad"),
+       (1, "TanhBackward0"), (2, "SinBackward0"), (3, "ExpBackward0"), (4, "AccumulateGrad")],
+      hint="A node that is reached along two paths stands there twice, each time with everything below it.",
+      wrong=[(lambda v: len(v) < 8, "What lies below a shared node was listed once. walk follows every path to its end: keep no set of visited nodes.")])
 check("an operand without gradient is skipped", lambda: walk((z * torch.randn(4)).exp().grad_fn),
       [(0, "ExpBackward0"), (1, "MulBackward0"), (2, "AccumulateGrad")],
       hint="Where an operand needs no gradient, next_functions holds None. Skip it.",
@@ -291,13 +297,6 @@ def places(root):
     return [[i for i, node in enumerate(found) if node is root], len(found)]
 
 
-def comparisons(length):
-    """How often nodes are compared with == on a chain of so many."""
-    root, tally = counted_chain(length)
-    nodes(root)
-    return tally[0]
-
-
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 w = torch.tensor([0.5, -1.0, 2.0], requires_grad=True)
 y = (x * w).sum()
@@ -334,8 +333,9 @@ check("an operand without gradient is no node", lambda: sorted(names_of(nodes((t
 check("the root comes first, from the middle of a graph too",
       lambda: places(wide.grad_fn.next_functions[0][0]), [[0], 2 * branches],
       hint="nodes may start anywhere: it lists what lies below the node that it is given.")
-check.that("a node is looked up, not searched for", lambda: comparisons(600), lambda count: count <= 6_000,
-           hint="The time grows with the square of the graph: `in` on a list compares with every entry. Use a set or a dict.")
+check.that("a node is looked up, not searched for", lambda: steps_per_node(nodes, 600), lambda steps: steps <= 250,
+           hint="The time grows with the square of the graph: a search through a list looks at every entry. Use a set or a dict.",
+           wrong={RecursionError: "Python's stack is not that deep. Keep your own list of nodes still to visit."})
 check("a chain of 20,000 nodes", lambda: len(nodes(LONG.grad_fn)), 20_001,
       hint="The chain has 20,000 negations and one leaf, to be listed in well under a second.",
       wrong={RecursionError: "Python's stack is not that deep. Keep your own list of nodes still to visit."})
@@ -434,13 +434,6 @@ def called(found, known):
     return [next((name for name, tensor in known.items() if tensor is leaf), "a stranger") for leaf in found]
 
 
-def comparisons(length):
-    """How often nodes are compared with == on a chain of so many."""
-    root, tally = counted_chain(length)
-    leaves(root)
-    return tally[0]
-
-
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 w = torch.tensor([0.5, -1.0, 2.0], requires_grad=True)
 check = Check("leaves", points=3)
@@ -490,8 +483,9 @@ check("leaves are told apart by identity", lambda: called(leaves(fan.grad_fn), s
       wrong={RuntimeError: "`in` on a list of tensors compares their elements. Compare nodes, or use `is`."})
 check("the root may be an AccumulateGrad", lambda: called(leaves((a * 2).grad_fn.next_functions[0][0]), pool), ["a"],
       hint="Look at the root as at any other node.")
-check.that("a node is looked up, not searched for", lambda: comparisons(600), lambda count: count <= 6_000,
-           hint="The time grows with the square of the graph: `in` on a list compares with every entry. Use a set or a dict.")
+check.that("a node is looked up, not searched for", lambda: steps_per_node(leaves, 600), lambda steps: steps <= 250,
+           hint="The time grows with the square of the graph: a search through a list looks at every entry. Use a set or a dict.",
+           wrong={RecursionError: "Python's stack is not that deep. Keep your own list of nodes still to visit."})
 check("a chain of 20,000 nodes", lambda: [list(leaf.shape) for leaf in leaves(LONG.grad_fn)], [[]],
       hint="One leaf, of no dimensions, at the end of the chain.",
       wrong={RecursionError: "Python's stack is not that deep. Keep your own list of nodes still to visit."})
@@ -644,6 +638,8 @@ base = torch.rand(4) + 0.5
 exponent = torch.randn(4, requires_grad=True)
 z = torch.randn(5, 4, requires_grad=True)
 columns = torch.randint(0, 4, (3,))
+rows = torch.randint(0, 5, (3,))
+cube = torch.randn(5, 2, 4, requires_grad=True)
 spent = z.exp().sum()
 spent.backward()
 check("an operation that saves three", lambda: {k: t.detach() for k, t in saved((base ** exponent).grad_fn).items()},
@@ -655,6 +651,11 @@ check("None keeps its place in a tuple", lambda: saved(z[:, columns].grad_fn),
       wrong=[(lambda v: "indices[0]" in v, "Number the entries before you leave out None: the tensor stands at place 1."),
              (lambda v: "indices" in v, "Look inside a tuple: its tensors are name[i]."),
              (lambda v: len(v) == 0, "A tuple may hold tensors. Look inside.")])
+check("every tensor of a tuple", lambda: saved(cube[rows, :, columns].grad_fn),
+      {"indices[0]": rows, "indices[2]": columns},
+      hint="cube[rows, :, columns] saved the tuple (rows, None, columns): two tensors, at places 0 and 2.",
+      wrong=[(lambda v: len(v) == 1, "The tuple holds two tensors. Take every one, not only the first."),
+             (lambda v: "indices[1]" in v, "Number the entries before you leave out None: the second tensor stands at place 2.")])
 check("an argument that was None is left out", lambda: sorted(saved(torch.nn.functional.layer_norm(z, (4,)).grad_fn)),
       ["input", "result1", "result2"],
       hint="A layer norm without weight and bias saved None for them. None is no tensor.")
@@ -792,6 +793,8 @@ check("an operand without gradient is no box", lambda: boxes(draw((z * torch.ran
       ["AccumulateGrad", "ExpBackward0", "MulBackward0"],
       hint="Where an operand needs no gradient, next_functions holds None. Skip it.",
       wrong=[(lambda v: any("no node" in kind for kind in v), "None is no node and has no box.")])
+check.that("a node is looked up, not searched for", lambda: steps_per_node(draw, 400), lambda steps: steps <= 150,
+           hint="The time grows with the square of the graph: a search through a list looks at every entry. Use a set or a dict.")
 check("sixty doublings", lambda: [len(boxes(draw(deep.grad_fn))), len(arrows(draw(deep.grad_fn)))], [61, 120], limit=2,
       hint="There are 61 nodes, 120 edges and 2**60 paths. Visit every node once.",
       wrong=[(lambda v: v[1] == 60, "Parallel edges became one. Draw one per entry of next_functions, in a drawing that is not strict.")])

@@ -1,8 +1,11 @@
 """Stand-ins for nodes: they look like nodes, and count comparisons."""
 
+import sys
+
+import pytest
 import torch
 
-from autograder.lab.counted import counted_chain
+from autograder.lab.counted import counted_chain, steps_per_node
 
 
 def test_a_chain_ends_at_a_leaf():
@@ -29,3 +32,46 @@ def test_a_list_compares_and_a_set_does_not():
     assert tally[0] <= 5
     assert all(one in chain for one in chain)
     assert tally[0] > 200 * 200 / 2 - 200
+
+
+def linear(root):
+    found, waiting = {id(root): root}, [root]
+    while waiting:
+        for below, _ in waiting.pop().next_functions:
+            if id(below) not in found:
+                found[id(below)] = below
+                waiting.append(below)
+    return list(found.values())
+
+
+def searching(known):
+    def walk(root):
+        found = [root]
+        for node in found:
+            found.extend(below for below, _ in node.next_functions if not known(below, found))
+        return found
+
+    return walk
+
+
+def test_linear_work_is_the_same_at_every_length():
+    assert steps_per_node(linear, 300) == steps_per_node(linear, 600) < 100
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        lambda node, found: node in found,
+        lambda node, found: any(node is other for other in found),
+        lambda node, found: id(node) in [id(other) for other in found],
+    ],
+)
+def test_a_search_through_a_list_shows(known):
+    assert steps_per_node(searching(known), 400) >= 200
+
+
+def test_the_count_leaves_no_trace():
+    tracer = sys.gettrace()
+    steps_per_node(linear, 5)
+    assert sys.gettrace() is tracer
+    assert "id" not in globals()

@@ -1,6 +1,6 @@
 # misconception: keeps the nodes that it has seen in a list: quadratic
 # fails: a node is looked up, not searched for
-# message: The time grows with the square of the graph: `in` on a list
+# message: looks at every entry
 def leaves(root):
     found, seen, stack = [], [], [root]
     while stack:

@@ -1,6 +1,6 @@
 # misconception: looks for a node in a list: quadratic
 # fails: a node is looked up, not searched for
-# message: The time grows with the square of the graph: `in` on a list
+# message: looks at every entry
 def nodes(root):
     found = [root]
     for node in found:
