@@ -203,11 +203,12 @@ def test_a_killed_grader_leaves_nothing() -> None:
         "from autograder.engine import open_engine\nfrom autograder.engine.api import Cell, Job\n"
         "with open_engine('warm', 'auto', 2) as engine:\n"
         "    jobs = [Job('a', (Cell('c', 'import time\\nprint(1)\\ntime.sleep(60)', limit=90.0),)) for _ in range(4)]\n"
-        "    print(engine._parent.process.pid, flush=True)\n    list(engine.run(jobs))"
+        "    print(engine._parent.process.pid, engine._parent.scratch, flush=True)\n    list(engine.run(jobs))"
     )
     grader = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
     assert grader.stdout is not None
-    parent = int(grader.stdout.readline())
+    pid, scratch = grader.stdout.readline().split()
+    parent = int(pid)
     until = time.monotonic() + 40
     while len(descendants(parent)) < 3 and time.monotonic() < until:  # its init and two notebooks
         time.sleep(0.05)
@@ -217,6 +218,7 @@ def test_a_killed_grader_leaves_nothing() -> None:
     grader.stdout.close()
     while any(map(_alive, started)) and time.monotonic() < until:
         time.sleep(0.05)
+    assert not os.path.exists(scratch)
     assert len(started) >= 4 and not [pid for pid in started if _alive(pid)]
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
+import shutil
 import signal
 import site
 import sys
@@ -33,8 +34,10 @@ _DEVICES = ("null", "zero", "full", "random", "urandom")
 # ------------------------------------------------------------------------------------------------ the parent, once
 
 
-def enter() -> None:
-    """Move to namespaces of one's own. Returns in a new process that is pid 1 there; the caller waits for it and ends.
+def enter(scratch: str) -> None:
+    """Move to namespaces of one's own. Returns in a new process that is pid 1 there.
+
+    The caller waits for it, takes the folder `scratch` away, in case the grader was killed, and ends.
 
     Raises
     ------
@@ -42,6 +45,7 @@ def enter() -> None:
         Where the kernel or its administrator refuses.
     """
     uid, gid = os.geteuid(), os.getegid()
+    above = os.open(os.path.dirname(scratch), os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     if uid == 0:
         sc.unshare(sc.CLONE_NEWPID | _EVERYTHING)
     else:
@@ -52,7 +56,9 @@ def enter() -> None:
     if child:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         _, status = os.waitpid(child, 0)
+        shutil.rmtree(os.path.basename(scratch), ignore_errors=True, dir_fd=above)
         os._exit(os.waitstatus_to_exitcode(status) & 0x7F)
+    os.close(above)
     sc.prctl(sc.PR_SET_PDEATHSIG, signal.SIGKILL)
 
 

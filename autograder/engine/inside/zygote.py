@@ -126,7 +126,7 @@ def main() -> None:
     try:
         missing: list[str] = []
         if isolated:
-            isolate.enter()
+            isolate.enter(scratch)
             missing = isolate.trial(scratch + "/trial", package, hidden)
         _answer(control, type="fine", missing=missing)
         if only_try:
