@@ -23,7 +23,7 @@ from tests.bank_lib import Entry, entries, faults
 
 ROOT = Path(__file__).parents[1]
 CHAPTERS = ("00-start", "01-graph")
-ENDLESS = "while True:\n    pass\n"
+ENDLESS = "def {name}(*args, **kwargs):\n    while True:\n        pass\n"
 EXIT = "import os\nos._exit(0)\n"
 CHEAT = """
 class _Always:
@@ -51,18 +51,13 @@ class Student:
 
 
 class Shelf:
-    """The bank of one chapter, with what every answer scores alone."""
+    """The bank of one chapter."""
 
-    def __init__(self, chapter: Chapter, engine) -> None:
-        found = entries(chapter.name)
-        self.scores = {entry.path: result.score for entry, result, _ in faults(chapter, found, engine)}
+    def __init__(self, chapter: Chapter) -> None:
         self.right: dict[str, list[Entry]] = {}
         self.wrong: dict[str, list[Entry]] = {}
-        for entry in found:
+        for entry in entries(chapter.name):
             (self.right if entry.right else self.wrong).setdefault(entry.exercise, []).append(entry)
-
-    def score(self, answer: Entry | str) -> float:
-        return self.scores[answer.path] if isinstance(answer, Entry) else 0.0
 
 
 def right(chapter, shelf, which=0):
@@ -125,22 +120,25 @@ CLASS = [
 ]
 
 
-def build(
-    folder: Path, chapters: list[Chapter], shelves: dict[str, Shelf]
-) -> dict[tuple[str, str], tuple[str, float | None]]:
-    """Write FOLDER/<student>/<chapter>/...; return what every submission must get: status and score."""
+def build(folder: Path, chapter: Chapter, engine) -> dict[tuple[str, str], tuple[str, float | None]]:
+    """Write FOLDER/<student>/<chapter>/...; return what every submission must get: status and score.
+
+    What an answer must score in company is what it scores alone.
+    """
+    release = json.loads((ROOT / "notebooks" / chapter.name / f"{chapter.name}.ipynb").read_text("utf-8"))
+    shelf = Shelf(chapter)
+    answers = {student.name: student.answers(chapter, shelf) for student in CLASS}
+    used = {answer for chosen in answers.values() for answer in chosen.values() if isinstance(answer, Entry)}
+    alone = {entry: result.score for entry, result, _ in faults(chapter, sorted(used, key=lambda e: e.path), engine)}
     intended = {}
-    for chapter in chapters:
-        release = json.loads((ROOT / "notebooks" / chapter.name / f"{chapter.name}.ipynb").read_text("utf-8"))
-        for student in CLASS:
-            answers = student.answers(chapter, shelves[chapter.name])
-            notebook = fill(release, answers)
-            student.damage(notebook)
-            path = folder / student.name / chapter.name / student.file.format(chapter=chapter.name)
-            path.parent.mkdir(parents=True)
-            path.write_text(student.raw(json.dumps(notebook)), encoding="utf-8")
-            score = None if student.status == "unreadable" else sum(map(shelves[chapter.name].score, answers.values()))
-            intended[student.name, chapter.name] = (student.status, score)
+    for student in CLASS:
+        notebook = fill(release, answers[student.name])
+        student.damage(notebook)
+        path = folder / student.name / chapter.name / student.file.format(chapter=chapter.name)
+        path.parent.mkdir(parents=True)
+        path.write_text(student.raw(json.dumps(notebook)), encoding="utf-8")
+        score = sum(alone.get(answer, 0.0) for answer in answers[student.name].values())
+        intended[student.name, chapter.name] = (student.status, None if student.status == "unreadable" else score)
     return intended
 
 
@@ -176,9 +174,10 @@ def main(folder: str = "demo-class", *names: str) -> int:
     chosen = [name for name in (names or CHAPTERS) if name in have]
     load_course(ROOT, chosen)
     chapters = [load_chapter(ROOT, name) for name in chosen]
+    intended = {}
     with open_engine() as engine:
-        shelves = {chapter.name: Shelf(chapter, engine) for chapter in chapters}
-    intended = build(out / "submitted", chapters, shelves)
+        for chapter in chapters:
+            intended |= build(out / "submitted", chapter, engine)
     print(
         f"{len(intended)} sample submissions in {out / 'submitted'}; grading them with `autograder grade`.", flush=True
     )

@@ -23,7 +23,7 @@ from autograder.grading.autograded import autograded_notebook, unreadable_notebo
 from autograder.grading.course import Chapter, CourseCell
 from autograder.grading.gradebook import Book, BookError, Written
 from autograder.grading.intake import Handin, find
-from autograder.grading.jobs import CELL_LIMIT, check_job_cell, parsed
+from autograder.grading.jobs import CELL_LIMIT, OWN_LIMIT, check_job_cell, parsed
 from autograder.grading.judge import judge
 from autograder.grading.reading import Unreadable, read_notebook
 from autograder.grading.references import References
@@ -187,7 +187,8 @@ class Campaign:
                     yield check_job_cell(chapter.by_id[placed.id])
             else:
                 role = cast(Role, placed.role if placed.role in ("course", "answer") else "student")
-                yield Cell(placed.id, placed.source, role, placed.exercise, CELL_LIMIT)
+                limit = CELL_LIMIT if role == "course" else OWN_LIMIT
+                yield Cell(placed.id, placed.source, role, placed.exercise, limit)
 
     def _judge(self, run: Run, pending: Pending) -> None:
         handin, chapter = pending.handin, pending.chapter

@@ -9,7 +9,8 @@ from autograder.engine.api import Cell, Job
 from autograder.grading.course import Chapter, CourseCell
 from autograder.grammar import CheckCell, parse
 
-CELL_LIMIT = 30.0  #: seconds before a cell is interrupted
+CELL_LIMIT = 60.0  #: seconds before a course cell is interrupted: it may import torch in a cold kernel
+OWN_LIMIT = 10.0  #: seconds before a cell that a student wrote is interrupted
 CHECK_MARGIN = 5.0  #: seconds a check cell may spend outside its checks
 
 
@@ -63,7 +64,7 @@ def reference_job(
             cells.append(Cell(cell.id, cell.source, "course", None, CELL_LIMIT))
         elif cell.role == "answer":
             source = answers.get(cell.exercise or "", cell.source)
-            cells.append(Cell(cell.id, source, "answer", cell.exercise, CELL_LIMIT))
+            cells.append(Cell(cell.id, source, "answer", cell.exercise, OWN_LIMIT))
         elif cell.role == "check":
             cells.append(check_job_cell(cell, expected))
     return Job(f"reference/{chapter.name}", tuple(cells), seed)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from autograder.engine.api import Cell, CellRun, Engine, Job, Role
 from autograder.grading.course import Chapter, CourseError, chapter_of
-from autograder.grading.jobs import CELL_LIMIT, CHECK_MARGIN, parsed
+from autograder.grading.jobs import CELL_LIMIT, CHECK_MARGIN, OWN_LIMIT, parsed
 from autograder.grading.judge import judge
 from autograder.grading.reading import Reading, Unreadable, read_notebook
 from autograder.grading.recognize import chapter_in_cells
@@ -111,7 +111,7 @@ def _check_cell(chapter: Chapter, cell_id: str) -> Cell:
 def _answer_cells(chapter: Chapter, text: str) -> list[Cell]:
     """Set-up cells, the file as one cell, then every check."""
     cells = [Cell(c.id, c.released, "course", None, CELL_LIMIT) for c in chapter.cells if c.role == "course"]
-    cells.append(Cell("answers", text, "answer", None, CELL_LIMIT))
+    cells.append(Cell("answers", text, "answer", None, OWN_LIMIT))
     return cells + [_check_cell(chapter, cell.id) for cell in chapter.checks]
 
 
