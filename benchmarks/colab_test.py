@@ -110,9 +110,11 @@ def graded(names: Sequence[str], folder: Path) -> list[str]:
     for one in json.loads(result.read_text())["submissions"]:
         print(f"{one['chapter']} as Colab saves it: {one['status']}, {one['score']} of {one['max_score']}", flush=True)
         if one["status"] != "graded" or one["score"] != one["max_score"]:
-            lost = [c["label"] for e in one["exercises"] for c in e["checks"] if not c["passed"]]
+            lost = [check["label"] for item in one["exercises"] for check in item["checks"] if not check["passed"]]
+            notes = " ".join(note["text"] for note in one["notes"])
             faults.append(
-                f"{one['chapter']} as Colab saves it: {one['status']}, {one['score']} of {one['max_score']}; lost at {lost}."
+                f"{one['chapter']} as Colab saves it: {one['status']}, {one['score']} of {one['max_score']}. "
+                f"Lost at: {', '.join(lost) or 'nothing'}. {notes}"
             )
     return faults
 
