@@ -400,7 +400,8 @@ a, b = torch.tensor([0.5, -1.0, 2.0]), torch.tensor([3.0, 0.25, -2.0])
 check = Check("checkpoint", points=6)
 check("the output is fn's", lambda: checkpoint(scaled, a, 2.0, b), (a * 2.0).sin() * b, hint="Return what fn returns.")
 check("gradients of the arguments", lambda: grads_of(checkpoint, scaled, a, 2.0, b), grads_of(plainly, scaled, a, 2.0, b),
-      wrong=[(lambda v: v == [None, None], "No gradient arrived. backward returns one value per argument of apply, in their order.")],
+      wrong=[(lambda v: v == [None, None], "No gradient arrived. backward returns one value per argument of apply, in their order."),
+             (lambda v: abs(v[0][0] - 32.734707) < 1e-3, "The gradients are twice as large: the inner backward went on into the caller's own tensors, and then you returned the gradient as well. Detach the arguments before the second run.")],
       hint="Run fn again on fresh leaves, go backward through that small graph, and return the leaves' gradients.")
 check("only the tensor arguments are saved", lambda: saved_shapes(lambda: checkpoint(scaled, a.clone().requires_grad_(), 2.0, b[:1].clone().requires_grad_())), [(1,), (3,)],
       wrong=[([], "Nothing was saved with save_for_backward. Tensors that are kept as attributes of ctx go round the hooks and the in-place check."),
@@ -450,6 +451,7 @@ def tuple_result(call):
 def dropout_run(call):
     """Output and gradient of a dropout, with random numbers drawn in between."""
     torch.manual_seed(11)
+    torch.rand(5)  # the state is no longer that of the seed
     leaf = x.clone().requires_grad_()
     out = call(lambda t: F.dropout(t * t, 0.5), leaf)
     torch.rand(17)
@@ -470,10 +472,38 @@ def mixed(x, scale, index, name, extra, nothing):
     return x[index] * scale * extra["factor"]
 
 
+def function_nodes():
+    """Whose autograd.Function nodes stand below the output: "yours", or torch's own."""
+    out = checkpoint(lambda t: t.sin().exp(), torch.ones(3, requires_grad=True))
+    found, waiting = [], [out.grad_fn]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, torch.autograd.function.BackwardCFunction):
+            found.append("torch's" if node._forward_cls.__module__.startswith("torch.") else "yours")
+        waiting.extend(below for below, _ in node.next_functions if below is not None)
+    return found
+
+
+def one_of_a_tuple(call):
+    return call(lambda t: (t.sin(),), x)
+
+
+def two_in_a_row(call):
+    """Two dropouts one after the other: the second must not repeat the first one's mask."""
+    torch.manual_seed(13)
+    fn = lambda t: F.dropout(t * t, 0.5)
+    return call(fn, x.clone().requires_grad_()), call(fn, x.clone().requires_grad_())
+
+
+check("the node is that of a Function of yours", lambda: function_nodes(), ["yours"],
+      wrong=[([], "There is no autograd.Function node in the graph: fn ran plainly, or torch's own checkpoint did the work. Write a Function with a forward and a backward."),
+             (lambda v: "torch's" in v, "That is torch's own checkpoint. Write a Function of yours.")],
+      hint="Call apply of one autograd.Function, written by you, once.")
 check("fn runs once in forward and once in backward", lambda: counted(), (1, 2),
       wrong={(1, 1): "fn ran once in all: what it computed was kept. A checkpoint throws it away and runs fn again in backward.",
              (1, 3): "Backward ran fn twice. Run it once, with grad mode on: the same run gives the outputs and their graph.",
-             (2, 3): "Forward ran fn twice."})
+             (2, 3): "Forward ran fn twice."},
+      hint="fn runs once when checkpoint is called, and once more in backward.")
 check("parameters that fn closes over", lambda: closure_grads(checkpoint, x.clone().requires_grad_()), closure_grads(plainly, x.clone().requires_grad_()),
       wrong=[([None, None], "The parameters got no gradient. torch.autograd.backward fills .grad of every leaf; autograd.grad over the arguments does not.")],
       hint="The parameters that fn closes over lost their gradients, or have wrong ones. torch.autograd.backward fills .grad of every leaf; autograd.grad over the arguments does not.")
@@ -487,12 +517,15 @@ check("gradients of parameters accumulate", lambda: closure_grads(checkpoint, x.
 check("a tuple of outputs", lambda: tuple_result(checkpoint), tuple_result(plainly),
       wrong={RuntimeError: "One output of the tuple requires no gradient: leave it out of the inner backward."},
       hint="fn may return a tuple; each output has its own incoming gradient, and one that requires none is left out of the inner backward.")
-check("one argument twice, and a gradient that goes on", lambda: grads_of(lambda fn, t: checkpoint(fn, t * 3.0, t), lambda p, q: p.sin() * q, x), grads_of(lambda fn, t: fn(t * 3.0, t), lambda p, q: p.sin() * q, x),
+check("a tuple of one", lambda: one_of_a_tuple(checkpoint), one_of_a_tuple(plainly), hint="fn returned a tuple of one tensor. Return a tuple of one tensor too.")
+check("an argument from a graph, and its leaf", lambda: grads_of(lambda fn, t: checkpoint(fn, t * 3.0, t), lambda p, q: p.sin() * q, x), grads_of(lambda fn, t: fn(t * 3.0, t), lambda p, q: p.sin() * q, x),
       hint="The gradient has to go on beyond the checkpoint. Detach the arguments before the second run, so that the inner backward stops there, and return their gradients.")
 check("other values and frozen tensors pass", lambda: grads_of(checkpoint, mixed, x, 2, torch.tensor([0, 2]), "rows", {"factor": y[:2]}, None), grads_of(plainly, mixed, x, 2, torch.tensor([0, 2]), "rows", {"factor": y[:2]}, None),
       hint="Arguments may be ints, strings, dicts, None or integer tensors. They reach fn unchanged, both times, and have no gradient.")
 check("the same random numbers", lambda: dropout_run(checkpoint), dropout_run(plainly),
-      hint="The second run drew another dropout mask. Save torch.get_rng_state() before the first run and set it before the second.")
+      hint="The second run drew another dropout mask. Save torch.get_rng_state() before the first run and set it before the second; the seed alone does not tell how much was drawn since.")
+check("two dropouts in a row", lambda: two_in_a_row(checkpoint), two_in_a_row(plainly),
+      hint="The second call repeats the first one's mask. Forward draws from the generator and moves it on, as fn does; only backward puts it back.")
 check("the generator is left as found", lambda: drawn_after_backward(checkpoint), drawn_after_backward(plainly),
       hint="Backward changed the global generator. Put its state back afterwards: torch.random.fork_rng(devices=[]), or get_rng_state and set_rng_state.")
 ### END HIDDEN TESTS
@@ -778,6 +811,8 @@ def input_grad(run):
     return leaf.grad
 
 
+check.raises("a negative number of segments", lambda: chain([torch.tanh, torch.sin], torch.ones(2), -1), ValueError,
+             hint="segments must be at least 1; everything else is a ValueError, a negative number too.")
 check("another chain", lambda: redone(n, segments)["lengths"], sorted([n // segments] * (segments - n % segments) + [n // segments + 1] * (n % segments)),
       wrong=[(lambda v: max(v) - min(v) > 1, "Lengths may differ by at most one. Rounding the length up or down leaves a rest for the last run; distribute it: cut at n * i // segments.")],
       hint="Every run is checkpointed, and each layer is redone exactly once.")

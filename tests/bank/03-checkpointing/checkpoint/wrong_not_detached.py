@@ -1,5 +1,5 @@
 # misconception: the second run can use the saved arguments as they are
-# fails: one argument twice, and a gradient that goes on
+# fails: an argument from a graph, and its leaf
 # message: Detach the arguments before the second run
 class _Checkpoint(torch.autograd.Function):
     @staticmethod
