@@ -222,7 +222,8 @@ def measure(fn: Callable[[], object], repeats: int) -> dict[str, float]:
     First at least one untimed call per mode, then `repeats` rounds, each of which times one call in every mode. "grad" turns
     gradients on whatever mode the caller is in; afterwards the caller's mode is as it was.
 
-    Read the clock with `time.perf_counter_ns()`. Where there is CUDA, call `torch.cuda.synchronize()` before each reading.
+    Read a clock of the standard library, such as `time.perf_counter_ns()`. Where there is CUDA, wait for it before each reading:
+    `torch.cuda.synchronize()`.
     """
     ### BEGIN SOLUTION
     def once(name):
@@ -321,6 +322,8 @@ check("the untimed call does not count", lambda: scripted([middle], warm_up=1e9)
 check("the median", lambda: scripted([slow, quick, middle]), {"grad": middle, "no_grad": middle, "inference_mode": middle}, rtol=1e-3,
       wrong=[(lambda v: v["grad"] < 1500, "This is the smallest value. Report the median."), (lambda v: v["grad"] > 150_000, "This is the mean, which one slow call moves. Report the median.")],
       hint="Report the median over the rounds.")
+check("the median of an even number", lambda: scripted([slow, quick, middle, quick]), {"grad": (quick + middle) / 2, "no_grad": (quick + middle) / 2, "inference_mode": (quick + middle) / 2}, rtol=1e-3,
+      hint="For an even number of rounds the median lies halfway between the two in the middle: statistics.median.")
 check("grad is on inside no_grad", lambda: [recorded for name, recorded in calls(3, torch.no_grad) if name == "grad"][-3:], [True] * 3,
       hint='Under "grad" nothing was recorded when the caller was inside no_grad. Turn gradients on with torch.enable_grad().')
 check("grad is on inside inference_mode", lambda: [recorded for name, recorded in calls(3, torch.inference_mode) if name == "grad"][-3:], [True] * 3,
@@ -552,7 +555,7 @@ check("no graph", lambda: [out.requires_grad for out in stream(Recorder(), batch
 check("the caller's mode between items", lambda: [modes() for _ in stream(Recorder(), batches)], [[True, False]] * 3,
       wrong=[(lambda v: [False, False] in v or [False, True] in v, "The generator is suspended inside its with block, so the caller runs without gradients. Yield outside of it.")])
 ### BEGIN HIDDEN TESTS
-drawn = [torch.randn(3) for _ in range(int(torch.randint(2, 5, ())))]
+drawn = [torch.randn(3) for _ in range(int(torch.randint(3, 6, ())))]
 
 def watched(log, items):
     for item in items:
@@ -636,6 +639,8 @@ check("callers in other modes", callers, [[[False, False]] * 4, [[False, True]] 
       hint="The caller's mode is not always grad: leave it as it was, do not switch gradients on.")
 check("a caller that switches between items", switching, [[False, False], [True, False]],
       hint="The mode that was on at the start was put back over the caller's own choice.")
+check("a model that is a plain function", lambda: list(stream(lambda x: 3 * x, drawn)), [3 * item for item in drawn],
+      hint="A model is any callable: it need not have a training flag, parameters or a forward method.")
 check("the training flag", flags, [[[flag] * len(drawn), [flag] * len(drawn), flag] for flag in (True, False)],
       hint="eval() is not a mode of autograd, and whether the model trains is the caller's business.")
 ### END HIDDEN TESTS
@@ -828,9 +833,12 @@ def dataclass():
     return [out.steps[0].observation, kind(out.steps[0].observation), out.info["deep"][0], kind(out.info["deep"][0]), out.info["deep"][1]]
 
 def shared():
-    mask, steps = inference([True]), [inference(numbers)]
-    out = to_training({"a": mask, "b": [mask, Step(mask, steps)], "c": Frozen(mask, "x"), "d": steps})
-    return [out["a"] is out["b"][0], out["a"] is out["b"][1].observation, out["a"] is out["c"].mask, out["d"] is out["b"][1].action]
+    mask, steps, info = inference([True]), [inference(numbers)], {"k": inference([1])}
+    whole, pair = Rollout(steps, info), (mask, steps)
+    out = to_training({"a": mask, "b": [mask, Step(mask, steps)], "c": Frozen(mask, "x"), "d": steps, "e": [info, whole, pair], "f": Step(info, whole), "g": pair})
+    tensor = [out["a"] is out["b"][0], out["a"] is out["b"][1].observation, out["a"] is out["c"].mask]
+    return [tensor, out["d"] is out["b"][1].action is out["e"][1].steps, out["e"][0] is out["f"].observation is out["e"][1].info,
+            out["e"][1] is out["f"].action, out["e"][2] is out["g"]]
 
 def many():
     """A hundred tensors, all different: none may be taken for another."""
@@ -875,8 +883,17 @@ check("a frozen dataclass", frozen, [torch.tensor([True, False]), [False, False]
       hint="A frozen dataclass refuses assignment. Build a new one: dataclasses.replace.")
 check("a dataclass with everything in it", dataclass, [torch.tensor(numbers), [False, False], torch.tensor(numbers), [False, False], 7],
       hint="Convert inside dataclasses, at every level.")
-check("one object met twice stays one", shared, [True, True, True, True],
-      hint="The same tensor, or the same list, was converted twice and came back as two. Remember results by id.")
+def dtypes():
+    """Kinds of tensors that a list of numbers does not tell apart."""
+    made = [inference(numbers).to(dtype) for dtype in (torch.float64, torch.bfloat16)] + [inference([[], []]), inference([[1.0, 2.0], [3.0, 4.0]]).t()]
+    with torch.inference_mode():
+        made += [torch.tensor([1, 2], dtype=torch.int8), torch.tensor(7, dtype=torch.int32)]
+    return [[t.dtype, tuple(t.shape)] for t in to_training(made)]
+
+check("dtypes and shapes", dtypes, [[torch.float64, (3,)], [torch.bfloat16, (3,)], [torch.float32, (2, 0)], [torch.float32, (2, 2)], [torch.int8, (2,)], [torch.int32, ()]],
+      hint="A copy has the shape and dtype of its original: clone().")
+check("one object met twice stays one", shared, [[True, True, True], True, True, True, True],
+      hint="The same tensor, or the same container, was converted twice and came back as two. Remember results by id.")
 check("different objects stay different", many, torch.cat([torch.arange(100.0), torch.arange(100.0)]),
       hint="An id was taken for another object's. Keep the original alive as long as you remember its id, and remember only within one call.")
 check("the batch itself is unchanged", unchanged, [True, True, True, True, True, torch.tensor(numbers)],

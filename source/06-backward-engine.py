@@ -205,8 +205,8 @@ check("every combination of the two", lambda: [unbroadcast(g, t) for t in target
 check("a square gradient, one axis at a time", lambda: [unbroadcast(square, (3, 1)), unbroadcast(square, (1, 3)), unbroadcast(square, (3,))],
       [square.sum(1, keepdim=True), square.sum(0, keepdim=True), square.sum(0)],
       hint="Axes are swapped. Shapes are aligned at the right: (3,) against (3, 3) means the last axis.")
-check("a gradient that has ones itself", lambda: [unbroadcast(ones, (1, 3)), unbroadcast(ones, (2, 1, 1)), unbroadcast(ones, (3,)), unbroadcast(ones, ())],
-      [ones.sum(0), ones.sum(2, keepdim=True), ones.sum((0, 1)), ones.sum()],
+check("a gradient that has ones itself", lambda: [unbroadcast(ones, (1, 3)), unbroadcast(ones, (2, 1, 1)), unbroadcast(ones, (3,)), unbroadcast(ones, ()), unbroadcast(ones[:1], (3,)), unbroadcast(ones[:1, :, :1], ())],
+      [ones.sum(0), ones.sum(2, keepdim=True), ones.sum((0, 1)), ones.sum(), ones[0, 0], ones[0, 0, 0]],
       hint="A size of one in the gradient is no sign of broadcasting. Go by the operand's shape.")
 check("the gradient is left as it was", lambda: (unbroadcast(g, (3, 1)), unbroadcast(g, (4, 2, 3, 5)), g)[2], g.clone(),
       hint="You changed grad in place. It belongs to the caller, and others may hold it.")
@@ -379,6 +379,7 @@ def small_diamond():
 check = Check("dependencies", points=3)
 check("a product of two leaves", two_factors, {"0 Mul": 0, "leaf 0": 1, "leaf 1": 1},
       wrong=[({"leaf 0": 1, "leaf 1": 1}, "The root is missing. It is reachable, with 0 edges."),
+             ({"0 Mul": 1, "leaf 0": 1, "leaf 1": 1}, "The root counts 0: only edges are counted, and no edge leads to it."),
              ({"0 Mul": 0}, "The accumulators are missing. They are nodes too, and the engine must know when they are ready."),
              (AttributeError, "None is no node: skip the entries of `next` that are None.")])
 check("the same leaf twice", one_factor_twice, {"0 Mul": 0, "leaf 0": 2},
@@ -681,6 +682,16 @@ programs = [random_program(10) for _ in range(8)]
 inputs = [p.data() for p in programs]
 u, v, s = (torch.randn(n, dtype=torch.float64) for n in ((2, 3), (3, 4), (2, 4)))
 
+def squared_first(x):
+    return (x * x + x.exp()).sum()
+
+def squared_last(x):
+    return (x.exp() + x * x).sum()
+
+def squared_inside(x):
+    h = x * 2.0
+    return (h * h + h.exp() + (h * h).exp()).sum()
+
 def every_run():
     result = []
     for program, data in zip(programs[:4], inputs):
@@ -785,6 +796,12 @@ def deep():
     backward(chain(x, 20_000))
     return x.grad
 
+check("a root of shape (1, 1)", lambda: gradients(lambda x: x.sum((0, 1), True) * x.sum(), torch.tensor([[1.0, 2.0]])), [torch.tensor([[6.0, 6.0]])],
+      wrong=[(RuntimeError, "One element is enough, whatever the number of dimensions: where grad is not given it is a one of root's shape, ones_like(root.data).")],
+      hint="The gradient of a root of one element has the shape of the root: ones_like(root.data).")
+check("used twice by one node, and by another", lambda: [gradients(e, row) for e in (squared_first, squared_last, squared_inside)],
+      [torch_gradients(e, row) for e in (squared_first, squared_last, squared_inside)],
+      hint="A node that uses a value twice delivers to it twice. Count edges, not consumers.")
 check("random graphs", lambda: [gradients(p, *d) for p, d in zip(programs, inputs)], [torch_gradients(p, *d) for p, d in zip(programs, inputs)],
       hint="On a random graph of ten operations the gradients differ from torch's.", weight=3)
 check("each rule is called once", every_run,
@@ -975,6 +992,9 @@ def waits_for_both(a, b):
     late = h * a
     return late + h.exp()
 
+def squared_and_more(a):
+    return a.exp() + a * a
+
 def older_last(a, b, c):
     one = a * b
     two = one + c
@@ -995,6 +1015,9 @@ check("a node waits for all its consumers", lambda: in_words(waits_for_both, tor
       wrong=[(lambda v: len(set(v)) < len(v), "A node stands in the list twice: it runs once, when its last consumer has run."),
              (lambda v: "0 Mul" in v and v.index("0 Mul") < v.index("1 Mul"), "0 Mul ran before its consumer 1 Mul.")],
       hint="A node is ready when its last consumer has run.")
+check("used twice by one node, and by another", lambda: in_words(squared_and_more, torch.ones(2)), ["2 Add", "1 Mul", "0 Exp", "leaf 0"],
+      wrong=[(["2 Add", "1 Mul", "leaf 0", "0 Exp"], "a * a delivers twice to a. Count edges, not consumers: the leaf's accumulator was taken for ready too early.")],
+      hint="A node that uses a value twice delivers to it twice. Count edges, not consumers.")
 check("the older node last", lambda: in_words(older_last, torch.ones(2), torch.ones(2), torch.ones(2)),
       torch_steps(older_last, torch.ones(2), torch.ones(2), torch.ones(2)),
       hint="Sequence decides, not the place among the operands and not the time of becoming ready.")

@@ -1,6 +1,6 @@
 # misconception: only tensors can be met twice
 # fails: one object met twice stays one
-# message: The same tensor, or the same list, was converted twice
+# message: was converted twice
 import dataclasses
 
 

@@ -1,0 +1,34 @@
+# misconception: looking for a released node on the way is early enough, as long as no leaf was written
+# fails: an error changes nothing
+# message: fresh nodes were released
+def backward(root, grad=None, retain_graph=False):
+    if root.node is None or (grad is None and any(n != 1 for n in root.shape)):
+        raise RuntimeError("Pass grad.")
+    grad = ones_like(root.data) if grad is None else grad
+    missing, waiting = {root.node: 0}, [root.node]
+    while waiting:
+        node = waiting.pop()
+        for n in node.next:
+            if n is not None:
+                if n not in missing:
+                    missing[n] = 0
+                    waiting.append(n)
+                missing[n] += 1
+    buffers, ready = {root.node: grad}, [root.node]
+    while ready:
+        node = ready.pop()
+        g = buffers.pop(node)
+        if node.leaf is not None:
+            node.leaf.grad = copy(g) if node.leaf.grad is None else node.leaf.grad + g
+            continue
+        if node.saved is None:
+            raise RuntimeError("released")
+        parts = node.rule(g)
+        if not retain_graph:
+            node.saved = None
+        for n, part in zip(node.next, parts):
+            if n is not None:
+                buffers[n] = buffers[n] + part if n in buffers else part
+                missing[n] -= 1
+                if missing[n] == 0:
+                    ready.append(n)
