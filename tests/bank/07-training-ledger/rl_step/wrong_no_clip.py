@@ -1,6 +1,6 @@
 # misconception: the ratio is not clipped
 # fails: clipping
-# message: the ratio is not 1 and clipping matters
+# message: clipping matters
 def rl_step(policy, prompts, reward_fn, optimizer, *, new_tokens=8, clip=0.2, generator=None):
     start = prompts.shape[1]
     with torch.inference_mode():

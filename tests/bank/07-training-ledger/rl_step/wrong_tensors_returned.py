@@ -1,0 +1,24 @@
+# misconception: the loss returned is that of the tokens, as tensors
+# fails: the loss of a first step
+# message: expected a float
+def rl_step(policy, prompts, reward_fn, optimizer, *, new_tokens=8, clip=0.2, generator=None):
+    tokens = prompts
+    with torch.inference_mode():
+        old = []
+        for _ in range(new_tokens):
+            logits = policy(tokens)[:, -1]
+            token = torch.multinomial(logits.softmax(-1), 1, generator=generator)
+            old.append(logits.log_softmax(-1).gather(1, token))
+            tokens = torch.cat([tokens, token], dim=1)
+        old = torch.cat(old, 1)
+    tokens, old = tokens.clone(), old.clone()
+    rewards = reward_fn(tokens)
+    advantages = ((rewards - rewards.mean()))[:, None]
+    rows = policy(tokens[:, :-1])[:, prompts.shape[1] - 1 :].log_softmax(-1)
+    logp = rows.gather(-1, tokens[:, prompts.shape[1] :].unsqueeze(-1)).squeeze(-1)
+    ratio = torch.exp(logp - old)
+    loss = -torch.min(ratio * advantages, ratio.clamp(1 - clip, 1 + clip) * advantages).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    return {"loss": loss.detach(), "reward": rewards.mean()}
