@@ -170,6 +170,7 @@ check("checkpoint", lambda: forwards["checkpoint"], runs("checkpoint"),
       wrong={1: "The checkpoint saved nothing of what work needs, so backward runs work again.", 3: "Forward once, backward once more. There is no third run."})
 check("nested", lambda: forwards["nested"], runs("nested"),
       wrong={2: "Redoing the outer function runs work a second time, but the inner checkpoint throws its saved tensors away again: one more.",
+             1: "Both checkpoints throw away what work saved, so work runs again.",
              4: "Each level redoes once: forward, the outer redo, the inner redo. Levels add up, they do not multiply here."})
 check("no_backward", lambda: forwards["no_backward"], runs("no_backward"),
       wrong={2: "Nothing is redone in advance. Without backward, work ran in forward only."})
@@ -198,6 +199,7 @@ out = torch.utils.checkpoint.checkpoint(three, small, use_reentrant=False)
 print("backward:")
 out.sum().backward()
 with torch.utils.checkpoint.set_checkpoint_early_stop(False):
+    print("forward again:")
     out = torch.utils.checkpoint.checkpoint(three, small, use_reentrant=False)
     print("backward, early stop off:")
     out.sum().backward()
@@ -396,6 +398,18 @@ def scaled(x, factor, y):
     return (x * factor).sin() * y
 
 
+def function_nodes():
+    """Whose autograd.Function nodes stand below the output: "yours", or torch's own."""
+    out = checkpoint(lambda t: t.sin().exp(), torch.ones(3, requires_grad=True))
+    found, waiting = [], [out.grad_fn]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, torch.autograd.function.BackwardCFunction):
+            found.append("torch's" if node._forward_cls.__module__.startswith("torch.") else "yours")
+        waiting.extend(below for below, _ in node.next_functions if below is not None)
+    return found
+
+
 a, b = torch.tensor([0.5, -1.0, 2.0]), torch.tensor([3.0, 0.25, -2.0])
 check = Check("checkpoint", points=6)
 check("the output is fn's", lambda: checkpoint(scaled, a, 2.0, b), (a * 2.0).sin() * b, hint="Return what fn returns.")
@@ -403,7 +417,11 @@ check("gradients of the arguments", lambda: grads_of(checkpoint, scaled, a, 2.0,
       wrong=[(lambda v: v == [None, None], "No gradient arrived. backward returns one value per argument of apply, in their order."),
              (lambda v: abs(v[0][0] - 32.734707) < 1e-3, "The gradients are twice as large: the inner backward went on into the caller's own tensors, and then you returned the gradient as well. Detach the arguments before the second run.")],
       hint="Run fn again on fresh leaves, go backward through that small graph, and return the leaves' gradients.")
-check("only the tensor arguments are saved", lambda: saved_shapes(lambda: checkpoint(scaled, a.clone().requires_grad_(), 2.0, b[:1].clone().requires_grad_())), [(1,), (3,)],
+check("the node is that of a Function of yours", lambda: function_nodes(), ["yours"], weight=8,
+      wrong=[([], "There is no autograd.Function node in the graph: fn ran plainly, or torch's own checkpoint did the work. Write a Function with a forward and a backward."),
+             (lambda v: "torch's" in v, "That is torch's own checkpoint. Write a Function of yours.")],
+      hint="Call apply of one autograd.Function, written by you, once.")
+check("only the tensor arguments are saved", lambda: saved_shapes(lambda: checkpoint(scaled, a.clone().requires_grad_(), 2.0, b[:1].clone().requires_grad_())), [(1,), (3,)], weight=2,
       wrong=[([], "Nothing was saved with save_for_backward. Tensors that are kept as attributes of ctx go round the hooks and the in-place check."),
              (lambda v: len(v) > 2, "More than the two tensor arguments was saved. Results in between are what a checkpoint does not keep, and the RNG state and the anchor need not be saved tensors.")])
 ### BEGIN HIDDEN TESTS
@@ -472,18 +490,6 @@ def mixed(x, scale, index, name, extra, nothing):
     return x[index] * scale * extra["factor"]
 
 
-def function_nodes():
-    """Whose autograd.Function nodes stand below the output: "yours", or torch's own."""
-    out = checkpoint(lambda t: t.sin().exp(), torch.ones(3, requires_grad=True))
-    found, waiting = [], [out.grad_fn]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, torch.autograd.function.BackwardCFunction):
-            found.append("torch's" if node._forward_cls.__module__.startswith("torch.") else "yours")
-        waiting.extend(below for below, _ in node.next_functions if below is not None)
-    return found
-
-
 def one_of_a_tuple(call):
     return call(lambda t: (t.sin(),), x)
 
@@ -495,11 +501,7 @@ def two_in_a_row(call):
     return call(fn, x.clone().requires_grad_()), call(fn, x.clone().requires_grad_())
 
 
-check("the node is that of a Function of yours", lambda: function_nodes(), ["yours"],
-      wrong=[([], "There is no autograd.Function node in the graph: fn ran plainly, or torch's own checkpoint did the work. Write a Function with a forward and a backward."),
-             (lambda v: "torch's" in v, "That is torch's own checkpoint. Write a Function of yours.")],
-      hint="Call apply of one autograd.Function, written by you, once.")
-check("fn runs once in forward and once in backward", lambda: counted(), (1, 2),
+check("fn runs once in forward and once in backward", lambda: counted(), (1, 2), weight=6,
       wrong={(1, 1): "fn ran once in all: what it computed was kept. A checkpoint throws it away and runs fn again in backward.",
              (1, 3): "Backward ran fn twice. Run it once, with grad mode on: the same run gives the outputs and their graph.",
              (2, 3): "Forward ran fn twice."},
@@ -507,7 +509,7 @@ check("fn runs once in forward and once in backward", lambda: counted(), (1, 2),
 check("parameters that fn closes over", lambda: closure_grads(checkpoint, x.clone().requires_grad_()), closure_grads(plainly, x.clone().requires_grad_()),
       wrong=[([None, None], "The parameters got no gradient. torch.autograd.backward fills .grad of every leaf; autograd.grad over the arguments does not.")],
       hint="The parameters that fn closes over lost their gradients, or have wrong ones. torch.autograd.backward fills .grad of every leaf; autograd.grad over the arguments does not.")
-check("no argument requires a gradient", lambda: closure_grads(checkpoint, x), closure_grads(plainly, x),
+check("no argument requires a gradient", lambda: closure_grads(checkpoint, x), closure_grads(plainly, x), weight=2,
       wrong={RuntimeError: "Backward could not start: no input of the Function required a gradient. Give it an anchor that does."},
       hint="No argument requires a gradient, yet the parameters need theirs. An extra input that requires one, an anchor, keeps the node in the graph.")
 check("no tensor among the arguments", lambda: closure_grads(lambda fn, *rest: checkpoint(lambda scale: fn(scale * x), 2.0)), closure_grads(lambda fn, *rest: fn(2.0 * x)),
@@ -522,7 +524,7 @@ check("an argument from a graph, and its leaf", lambda: grads_of(lambda fn, t: c
       hint="The gradient has to go on beyond the checkpoint. Detach the arguments before the second run, so that the inner backward stops there, and return their gradients.")
 check("other values and frozen tensors pass", lambda: grads_of(checkpoint, mixed, x, 2, torch.tensor([0, 2]), "rows", {"factor": y[:2]}, None), grads_of(plainly, mixed, x, 2, torch.tensor([0, 2]), "rows", {"factor": y[:2]}, None),
       hint="Arguments may be ints, strings, dicts, None or integer tensors. They reach fn unchanged, both times, and have no gradient.")
-check("the same random numbers", lambda: dropout_run(checkpoint), dropout_run(plainly),
+check("the same random numbers", lambda: dropout_run(checkpoint), dropout_run(plainly), weight=2,
       hint="The second run drew another dropout mask. Save torch.get_rng_state() before the first run and set it before the second; the seed alone does not tell how much was drawn since.")
 check("two dropouts in a row", lambda: two_in_a_row(checkpoint), two_in_a_row(plainly),
       hint="The second call repeats the first one's mask. Forward draws from the generator and moves it on, as fn does; only backward puts it back.")
@@ -577,7 +579,8 @@ check("64 layers in 8 segments", lambda: peak_units(64, 8), 16,
       wrong={8: "You counted one of the two parts. Inputs of the segments and the segment that is redone are alive together.", 72: "Only one segment is redone at a time, not all layers."},
       hint="An int is asked: segments + ceil(n_layers / segments).")
 check("10 layers in 4 segments", lambda: peak_units(10, 4), 7,
-      wrong={6: "The longest segment decides: round up.", 6.5: "A layer is kept whole or not at all: round up, to an int."})
+      wrong={3: "You counted one of the two parts. Inputs of the segments and the segment that is redone are alive together.",
+             14: "Only one segment is redone at a time, not all layers.", 6: "The longest segment decides: round up.", 6.5: "A layer is kept whole or not at all: round up, to an int."})
 ### BEGIN HIDDEN TESTS
 n, s = int(torch.randint(20, 90, ())), int(torch.randint(3, 15, ()))
 check("another chain", lambda: [peak_units(n, s), peak_units(n + 1, s), peak_units(n + 2, s)], [s - (-(n + i) // s) for i in range(3)],
@@ -624,7 +627,7 @@ check = Check("best_segments", points=2)
 check("64 layers", lambda: best_segments(64), 8, wrong={16: "This is the peak itself. The number of segments is asked."}, hint="Compute the model for every candidate and take the lowest.")
 check("10 layers", lambda: best_segments(10), 2,
       wrong={3: "3 segments reach the minimum too, but 2 is smaller. Rounding the square root does not see that.", 4: "4 segments reach the minimum too, but 2 is smaller.",
-             5: "5 segments reach the minimum too, but 2 is smaller."})
+             5: "5 segments reach the minimum too, but 2 is smaller.", 7: "This is the peak itself. The number of segments is asked."})
 ### BEGIN HIDDEN TESTS
 start = int(torch.randint(60, 300, ()))
 check("small chains", lambda: [best_segments(n) for n in range(1, 40)], [min(range(1, n + 1), key=lambda s: s + -(-n // s)) for n in range(1, 40)],
@@ -773,7 +776,7 @@ def weight_grads(run, n, segments, x):
 check = Check("chain", points=4)
 check("the output of seven layers in three runs", lambda: chain([Logged(i, []) for i in range(7)], torch.ones(3), 3).detach(), plain_chain([Logged(i, []) for i in range(7)], torch.ones(3), 3).detach(),
       hint="The layers run one after the other, each exactly once in forward.")
-check("seven layers in three runs", lambda: redone(7, 3), {"layers": [0, 1, 2, 3, 4, 5, 6], "lengths": [2, 2, 3]},
+check("seven layers in three runs", lambda: redone(7, 3), {"layers": [0, 1, 2, 3, 4, 5, 6], "lengths": [2, 2, 3]}, weight=2,
       wrong=[(lambda v: v["lengths"] == [2, 2] and v["layers"] == [0, 1, 2, 3], "The last run was not redone. It is checkpointed too."),
              (lambda v: v["layers"] in ([0], []), "Nothing was redone: there is no checkpoint."),
              (lambda v: v["layers"] != list(range(7)), "Not every layer was redone once. Each run redoes its own layers: mind closures over a loop variable, which see the last run."),
@@ -792,7 +795,7 @@ def noisy(run, segments):
     """Weight gradients of a chain with dropout, random numbers drawn before backward."""
     torch.manual_seed(21)
     layers = [Logged(0, [], 40), nn.Dropout(0.5), Logged(1, [], 40), nn.Dropout(0.5), Logged(2, [], 40)]
-    out = run(layers, wide, segments)
+    out = run(layers, wide.clone().requires_grad_(), segments)
     torch.rand(5)
     out.sum().backward()
     return [layers[i].weight.grad for i in (0, 2, 4)]
@@ -801,7 +804,9 @@ def noisy(run, segments):
 def left_alone():
     """What chain leaves of x: whether it requires a gradient, its .grad, its version, its values."""
     mine = x.clone()
-    chain([Logged(i, []) for i in range(4)], mine, 2).sum().backward()
+    out = chain([Logged(i, []) for i in range(4)], mine, 2)
+    if out.requires_grad:
+        out.sum().backward()
     return mine.requires_grad, mine.grad, mine._version, mine
 
 
@@ -813,12 +818,12 @@ def input_grad(run):
 
 check.raises("a negative number of segments", lambda: chain([torch.tanh, torch.sin], torch.ones(2), -1), ValueError,
              hint="segments must be at least 1; everything else is a ValueError, a negative number too.")
-check("another chain", lambda: redone(n, segments)["lengths"], sorted([n // segments] * (segments - n % segments) + [n // segments + 1] * (n % segments)),
+check("another chain", lambda: redone(n, segments)["lengths"], sorted([n // segments] * (segments - n % segments) + [n // segments + 1] * (n % segments)), weight=2,
       wrong=[(lambda v: max(v) - min(v) > 1, "Lengths may differ by at most one. Rounding the length up or down leaves a rest for the last run; distribute it: cut at n * i // segments.")],
       hint="Every run is checkpointed, and each layer is redone exactly once.")
 check("one run, and one per layer", lambda: [redone(6, 1), redone(5, 5)], [{"layers": [0, 1, 2, 3, 4, 5], "lengths": [6]}, {"layers": [0, 1, 2, 3, 4], "lengths": [1, 1, 1, 1, 1]}],
       hint="segments may be 1 or len(layers); every run is checkpointed.")
-check("each layer once, in its own run", lambda: redone(n, segments, needs_grad=False)["layers"], list(range(n)),
+check("each layer once, in its own run", lambda: redone(n, segments, needs_grad=False)["layers"], list(range(n)), weight=2,
       hint="In backward each layer runs exactly once. A closure over a loop variable sees the last run; a reentrant checkpoint redoes nothing when x needs no gradient.")
 check("weights, when x needs no gradient", lambda: weight_grads(chain, n, segments, x), weight_grads(plain_chain, n, segments, x),
       wrong={RuntimeError: "Backward could not start: x requires no gradient, and the reentrant variant then cuts the graph. Use use_reentrant=False."},
@@ -932,9 +937,11 @@ block = Block(8, 2, 12)
 sample = torch.linspace(-1.0, 1.0, 48).view(2, 3, 8).requires_grad_()
 check = Check("save_matmuls", points=4)
 check.that("a matrix product is kept", lambda: asked(aten.mm.default), lambda v: all(item in ("MUST_SAVE", "PREFER_SAVE") for item in v),
-           wrong=[(lambda v: all(item in ("MUST_RECOMPUTE", "PREFER_RECOMPUTE") for item in v), "op is an overload, aten.mm.default. It is not equal to the packet aten.mm: compare overloads, or op.overloadpacket.")],
+           wrong=[(lambda v: any(type(item) is bool or item is None for item in v), "A policy does not answer yes or no. Return a CheckpointPolicy."),
+                  (lambda v: all(item in ("MUST_RECOMPUTE", "PREFER_RECOMPUTE") for item in v), "op is an overload, aten.mm.default. It is not equal to the packet aten.mm: compare overloads, or op.overloadpacket.")],
            hint="Return a CheckpointPolicy.")
 check.that("an exponential is recomputed", lambda: asked(aten.exp.default), lambda v: all(item in ("MUST_RECOMPUTE", "PREFER_RECOMPUTE") for item in v),
+           wrong=[(lambda v: any(type(item) is bool or item is None for item in v), "A policy does not answer yes or no. Return a CheckpointPolicy.")],
            hint="Only matrix products are kept. A policy that keeps everything saves no memory.")
 check("no product of a block runs more often", lambda: pick(tally(block, sample, policy=save_matmuls), "mm", "addmm", "bmm"), pick(tally(block, sample), "mm", "addmm", "bmm"),
       hint="A product ran again in backward. The block's products reach the policy as aten.addmm.default and aten.bmm.default, those of backward as aten.mm.default.")
@@ -958,7 +965,8 @@ check.that("the rest is recomputed", lambda: asked(aten.add.Tensor, aten.mul.Ten
            lambda v: all(item in ("MUST_RECOMPUTE", "PREFER_RECOMPUTE") for item in v),
            hint="Something that is no matrix product is kept. Match whole names: lgamma has an mm in it too. A policy that keeps everything saves no memory.")
 check.that("the same answer when recomputing", lambda: [asked(aten.mm.default, aten.bmm.default, aten.gelu.default, redo=False), asked(aten.mm.default, aten.bmm.default, aten.gelu.default, redo=True)],
-           lambda v: v[0] == v[1] and len(set(v[0])) == 2 and v[0][0] == v[0][1], hint="The answer must not depend on ctx.is_recompute: what forward kept is what recomputation looks for.")
+           lambda v: v[0] == v[1] and len(set(v[0])) == 2 and v[0][0] == v[0][1],
+           wrong=[(lambda v: v[0] == v[1] and len(set(v[0])) == 1, "The answer is the same in both, but it is also the same for products and for everything else.")], hint="The answer must not depend on ctx.is_recompute: what forward kept is what recomputation looks for.")
 check("products in a real run", lambda: pick(tally(every_product, torch.randn(rows, width, requires_grad=True), batched, policy=save_matmuls), "mm", "addmm", "bmm", "baddbmm"), pick(tally(every_product, torch.randn(rows, width, requires_grad=True), batched), "mm", "addmm", "bmm", "baddbmm"),
       hint="A product ran again in backward: keep mm, addmm, bmm and baddbmm, by their overloads.")
 check("attention in a real run", lambda: tally(lambda q: F.scaled_dot_product_attention(q, q, q).sin(), q, policy=save_matmuls).get("_scaled_dot_product_flash_attention_for_cpu", 0), tally(lambda q: F.scaled_dot_product_attention(q, q, q).sin(), q).get("_scaled_dot_product_flash_attention_for_cpu", 0),
@@ -1025,7 +1033,7 @@ plt.show()
 
 # %% [markdown]
 # **Explain.** Hooks see the input only, as with a full checkpoint. The outputs of the products lie in a store of the checkpoint's own, outside the hooks. A ledger by hooks alone would report a saving that is not there:
-# count both. By hand: `7·n + heads·batch·seq² + batch·seq·ffn` elements, the input and the output of every product. The table also shows that for *one* block no checkpoint lowers the peak of the step: the block is rebuilt, and more, when its turn comes. Checkpoints pay when many blocks wait.
+# count both. By hand: `7·n + heads·batch·seq² + batch·seq·ffn` elements, the input and the output of every product. The table also shows that for *one* block a checkpoint hardly lowers the peak of the step, and a selective one raises it: when its turn comes, the block is rebuilt, beside whatever the store holds. Checkpoints pay when many blocks wait.
 
 # %% tags=["demo"]
 from autograder.lab import sweep_segments

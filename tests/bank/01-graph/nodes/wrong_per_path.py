@@ -2,14 +2,13 @@
 # fails: a chain of 20,000 nodes
 # message: Python's stack is not that deep.
 def nodes(root):
-    found = []
+    found = {}
 
     def below(node):
-        if node not in found:
-            found.append(node)
+        found[node] = None
         for operand, _ in node.next_functions:
             if operand is not None:
                 below(operand)
 
     below(root)
-    return found
+    return list(found)

@@ -1,6 +1,6 @@
 # misconception: as long as storages are held, addresses tell them apart
 # fails: empty tensors
-# message: All empty tensors have address 0
+# message: the same address 0
 def ledger(fn, *args, params=()):
     held = {}
     for param in params:

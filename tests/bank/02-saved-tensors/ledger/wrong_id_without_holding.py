@@ -1,6 +1,6 @@
 # misconception: id() stays unique after its owner died
 # fails: fn drops its graph
-# message: Storages that died were mistaken for one
+# message: a freed address, or id, is used again
 def ledger(fn, *args, params=()):
     owned = list(params)
     seen = {id(param.untyped_storage()) for param in owned}
