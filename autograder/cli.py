@@ -185,7 +185,7 @@ def grade(
 ) -> None:
     from autograder.grading.campaign import Campaign
     from autograder.grading.gradebook import Book
-    from autograder.grading.intake import strays
+    from autograder.grading.intake import strays, student_folders
     from autograder.grading.late import read_config
     from autograder.grading.loading import load_course
     from autograder.grading.references import observe_references
@@ -206,7 +206,8 @@ def grade(
             book.keep("seed", str(seed))
             for chapter in course.chapters.values():
                 book.register(chapter)
-            with progress(console) as advance:
+            known = {*student_folders(submitted), *book.students()}
+            with progress(console, len(known) * len(course.chapters)) as advance:
                 campaign = Campaign(course, runner, book, references, seed, regrade=regrade, on_result=advance)
                 result = campaign.run(submitted)
             book.settle(list(course.chapters))
@@ -240,6 +241,7 @@ def check(files: tuple[str, ...], chapter: str | None, root: Path, engine: str, 
     from autograder.grading.course import CourseError
     from autograder.grading.learner import check_file, released_chapters
     from autograder.lab.table import CheckTable, Row
+    from autograder.reporting.table import escape
 
     known = released_chapters(root)
     if not known:
@@ -250,7 +252,7 @@ def check(files: tuple[str, ...], chapter: str | None, root: Path, engine: str, 
         for path in paths:
             judged = check_file(runner, known, path, chapter)
             for note in judged.notes:
-                console.print(f"note: {note.text}", markup=False)
+                console.print(escape(f"note: {note.text}"), markup=False)
             for exercise in judged.exercises:
                 rows = [Row(item.label, item.passed, item.message) for item in exercise.checks]
                 name = exercise.id.removeprefix("check-")

@@ -24,7 +24,7 @@ def cores() -> int:
 
 
 @contextmanager
-def progress(console: Console) -> Iterator[Callable[[SubmissionResult], None]]:
+def progress(console: Console, total: int) -> Iterator[Callable[[SubmissionResult], None]]:
     """A bar with rate and time left on a terminal; elsewhere a line now and then."""
     done = 0
     if not console.is_terminal:
@@ -33,21 +33,22 @@ def progress(console: Console) -> Iterator[Callable[[SubmissionResult], None]]:
             nonlocal done
             done += 1
             if done % 100 == 0:
-                console.print(f"{done} submissions graded")
+                console.print(f"{done} of {total} submissions graded")
 
         yield count
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     with Progress(
         TextColumn("grading"),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[rate]}"),
-        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
         console=console,
     ) as bar:
-        task = bar.add_task("", total=None, rate="")
+        task = bar.add_task("", total=total, rate="")
 
         def advance(result: SubmissionResult) -> None:
             bar.advance(task)

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from autograder.grading.jobs import parsed, reference_job
+from autograder.grading.jobs import missing_package, parsed, reference_job
 from autograder.grading.judge import judge
 
 BANK = Path(__file__).parent / "bank"
@@ -58,7 +58,8 @@ def entries(chapter=None):
 
 def faults(chapter, chosen, engine, seed=SEED):
     """Yield (entry, result, list of sentences) per bank answer; no sentences where all is as its head says."""
-    checks = {cell.exercise: cell for cell in chapter.cells if cell.role == "check"}
+    checks = {cell.exercise: cell for cell in chapter.checks if missing_package(cell) is None}
+    chosen = [entry for entry in chosen if entry.exercise in checks]
     reference = next(iter(engine.run([reference_job(chapter, seed)])))
     observed = {cell.id: cell.observations for cell in reference.cells}
     by_key = {str(entry.path): entry for entry in chosen}

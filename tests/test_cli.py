@@ -157,3 +157,19 @@ def test_every_command_has_help_with_an_example(tmp_path, command):
 def test_doctor_names_the_placeholder(course):
     done = autograder(course, "doctor")
     assert done.returncode == 1 and "YOUR-NAME/YOUR-REPOSITORY" in done.stdout and "torch" in done.stdout
+
+
+def test_what_this_machine_cannot_grade_waits_for_a_person(course):
+    text = mini_course.TEXT.replace(
+        '# %% nbgrader={"grade": true, "grade_id": "check-double"',
+        '# %% tags=["needs-nosuchpackage"] nbgrader={"grade": true, "grade_id": "check-double"',
+    )
+    assert text != mini_course.TEXT
+    mini_course.make(course, text)
+    hand_in(course, "ada", filled(course, RIGHT))
+    assert autograder(course, "grade", "--submitted", "submitted", "--json", "out.json").returncode == 0
+    (only,) = json.loads((course / "out.json").read_text())["submissions"]
+    assert (only["score"], only["max_score"]) == (1.0, 1.0)
+    assert only["exercises"][0]["manual"] and only["exercises"][0]["score"] is None
+    with Book.open(f"sqlite:///{course / 'gradebook.db'}", "autograd") as book:
+        assert all(row.needs_manual_grade for row in book.rows())

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from autograder.engine.api import CellRun, Engine, Job, Run
 from autograder.grading.course import Chapter
-from autograder.grading.jobs import parsed, reference_job
+from autograder.grading.jobs import missing_package, parsed, reference_job
 from autograder.grading.judge import broken_checks
 from autograder.grammar import CheckCell
 
@@ -42,7 +42,7 @@ def verify(chapter: Chapter, engine: Engine) -> Verification:
         found.broken = list(dict.fromkeys(found.broken))
         return found
     for cell in chapter.cells:
-        if cell.role != "check":
+        if cell.role != "check" or missing_package(cell):
             continue
         grammar = parsed(cell.source)
         one, two = _cell(first, cell.id), _cell(second, cell.id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
+from importlib.util import find_spec
 
 from autograder.engine.api import Cell, Job
 from autograder.grading.course import Chapter, CourseCell
@@ -32,6 +33,15 @@ def _program(source: str, expected: bool) -> str:
     return parsed(source).program(expected=expected)
 
 
+def missing_package(cell: CourseCell) -> str | None:
+    """The package that a check cell's tag `needs-PACKAGE` asks for and that is not installed here, else None."""
+    for tag in cell.metadata.get("tags", ()):
+        package = tag.removeprefix("needs-")
+        if package != tag and find_spec(package) is None:
+            return str(package)
+    return None
+
+
 def reference_job(
     chapter: Chapter,
     seed: int,
@@ -40,7 +50,7 @@ def reference_job(
     only: str | None = None,
     expected: bool = False,
 ) -> Job:
-    """A job of the chapter's course, answer and check cells, without demo cells.
+    """A job of the chapter's course, answer and check cells, without demo cells and what this machine cannot check.
 
     Parameters
     ----------
@@ -65,6 +75,6 @@ def reference_job(
         elif cell.role == "answer":
             source = answers.get(cell.exercise or "", cell.source)
             cells.append(Cell(cell.id, source, "answer", cell.exercise, OWN_LIMIT))
-        elif cell.role == "check":
+        elif cell.role == "check" and missing_package(cell) is None:
             cells.append(check_job_cell(cell, expected))
     return Job(f"reference/{chapter.name}", tuple(cells), seed)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 
 from autograder.grading.campaign import Course
 from autograder.grading.course import Chapter, CourseError, chapter_names, load_chapter
+from autograder.grading.jobs import missing_package
 from autograder.grading.late import read_config
 
 
@@ -51,12 +51,6 @@ def _refresh(root: Path, name: str) -> None:
 
 
 def _skipped(chapters: Iterable[Chapter]) -> dict[str, str]:
-    """Exercises whose check cell carries a tag `needs-PACKAGE` for a package that is not installed here."""
-    skipped = {}
-    for chapter in chapters:
-        for cell in chapter.checks:
-            for tag in cell.metadata.get("tags", ()):
-                package = tag.removeprefix("needs-")
-                if package != tag and find_spec(package) is None:
-                    skipped[cell.exercise or ""] = f"{package} is not installed here"
-    return skipped
+    """Exercises that need a package which is not installed here, with the sentence that says so."""
+    missing = {cell.exercise: missing_package(cell) for chapter in chapters for cell in chapter.checks}
+    return {name: f"{package} is not installed here" for name, package in missing.items() if name and package}
