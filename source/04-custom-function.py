@@ -962,11 +962,11 @@ class SafeGate(torch.autograd.Function):
 # %% [markdown]
 # <details><summary>Stuck?</summary>
 #
-# Which tensor in the chain is first written to? It must be one that this backward made. `1 - sig` is such a tensor.
+# Which tensor in the chain is first written to? It must be one that this backward made.
 # </details>
 # <details><summary>Still stuck?</summary>
 #
-# `gate * (1 - sig)` makes a new tensor; after that every `mul_` and `add_` of the chain is harmless. A `clone()` helps only before the first write.
+# `1 - sig` and `gate * (1 - sig)` are new tensors; after that every `mul_` and `add_` of the chain is harmless. A `clone()` helps only before the first write.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check-SafeGate", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
@@ -1256,8 +1256,17 @@ def watched(needs):
     return {"arithmetic": sorted({op.split(".")[0].rstrip("_") for op in work.ops} & ARITHMETIC), "allocated": work.elements - before,
             "shapes": [None if r is None else tuple(r.shape) for r in found], "after": [g.detach(), u.detach(), grad]}
 
+@cache
 def half(dtype):
     return run(narrow.to(dtype), large.to(dtype), large.flip(0).to(dtype))[:3]
+
+def rounded_twice():
+    """How many of the 78 values in float16 are not the ones that float32 gives when it is narrowed once.
+
+    Two ways to compute a sigmoid may differ at a tie. bfloat16 cannot be asked: Triton's interpreter cuts digits off at the store.
+    """
+    right = expected(narrow.half(), large.half(), large.flip(0).half())
+    return sum(int((a != b).sum()) for a, b in zip(half(torch.float16), right))
 
 @cache
 def transposed():
@@ -1285,6 +1294,8 @@ check("float16 is computed in float32", lambda: half(torch.float16), expected(na
       hint="Widen to float32 after the load and narrow at the store, not in between.")
 check("bfloat16 is computed in float32", lambda: half(torch.bfloat16), expected(narrow.bfloat16(), large.bfloat16(), large.flip(0).bfloat16()), rtol=1.6e-2, atol=1e-4,
       hint="Widen to float32 after the load and narrow at the store, not in between.")
+check.that("narrowed once, at the store", rounded_twice, lambda count: count <= 7,
+           hint="Many half values are one step off: something was narrowed before the store, and rounded twice. Keep float32 until then.")
 check("transposed inputs are saved themselves", lambda: transposed()[3], {"saved": ["gate", "up"], "on ctx": []},
       hint="You saved the contiguous copies: two tensors that nobody else keeps. Save the inputs and make copies in backward.")
 check.that("nothing for a frozen input", lambda: [[run["shapes"], run["allocated"]] for run in (watched((True, True)), watched((True, False)), watched((False, True)))],

@@ -457,7 +457,7 @@ more = {
 TruthTable(USES | more, rollout)
 
 # %% [markdown]
-# **Read the table.** Three sentences of three kinds. *Cannot be saved for backward* is the one you will meet; note the last rows: targets and gather indices are integers that no gradient flows through, and still they are saved. A conversion
+# **Read the table.** Three sentences of three kinds. *Cannot be saved for backward* is the one you will meet; note the rows of `cross_entropy` and `gather`: targets and indices are integers that no gradient flows through, and still they are saved. A conversion
 # that changes the dtype makes a new tensor, a conversion that changes nothing returns the same one.
 #
 # ## 4. Modes in functions, generators, models
@@ -851,6 +851,11 @@ def unchanged():
     to_training(batch)
     return [batch.steps[0] is tensor, batch.steps[1] is inner, batch.info["x"] is inner, tensor.is_inference(), inner["k"].is_inference(), tensor]
 
+def rebuilt():
+    batch = {"list": [torch.ones(1)], "data": Rollout([], {})}
+    out = to_training(batch)
+    return [out is not batch, out["list"] is not batch["list"], out["data"].info is not batch["data"].info]
+
 def passing():
     marker = object()
     out = to_training(["text", 3, None, marker, 2.5, len, {1: "one"}, inference([1.0])])
@@ -898,6 +903,8 @@ check("different objects stay different", many, torch.cat([torch.arange(100.0), 
       hint="An id was taken for another object's. Keep the original alive as long as you remember its id, and remember only within one call.")
 check("the batch itself is unchanged", unchanged, [True, True, True, True, True, torch.tensor(numbers)],
       hint="You edited the batch that you were given. Build new containers.")
+check("containers are rebuilt", rebuilt, [True, True, True],
+      hint="A container without inference tensors came back as the same object. Whoever appends to the training batch would then edit the rollout: rebuild every container.")
 check("other values pass", passing, ["text", 3, None, True, 2.5, True, [(1, "one")]],
       hint="What is neither a container nor a tensor is returned as it is. A str is a sequence, but no container here.")
 check("parameters and graphs pass", parameters, [True, True, [False, False]],

@@ -80,7 +80,7 @@ def fake_clock(function: Callable[..., Any], *, cuda: bool = False) -> Iterator[
         Also pretend that there is a CUDA device, whose `synchronize` waits for what was launched.
     """
     clock = FakeClock()
-    spaces = [vars(time), vars(timeit), getattr(function, "__globals__", {})]
+    spaces = [vars(time), vars(timeit), *_bound(function)]
     spaces += [vars(module) for name, module in list(sys.modules.items()) if name.startswith("torch.utils.benchmark.")]
     with ExitStack() as stack:
         _running.append(clock)
@@ -96,6 +96,14 @@ def fake_clock(function: Callable[..., Any], *, cuda: bool = False) -> Iterator[
                     space[key] = fakes[id(value)]
                     stack.callback(space.__setitem__, key, value)
         yield clock
+
+
+def _bound(function: Any) -> Iterator[dict[str, Any]]:
+    """The global names of a function, below its decorators too; of an object that can be called, those of its class."""
+    while function is not None:
+        body = function if hasattr(function, "__globals__") else type(function).__call__
+        yield getattr(body, "__globals__", {})
+        function = getattr(function, "__wrapped__", None)
 
 
 def _fake_device(stack: ExitStack, clock: FakeClock) -> dict[int, Any]:
