@@ -183,21 +183,24 @@ def grade(
     device: str,
     root: Path,
 ) -> None:
-    from autograder.grading.campaign import Campaign
-    from autograder.grading.gradebook import Book
-    from autograder.grading.intake import strays, student_folders
-    from autograder.grading.late import read_config
-    from autograder.grading.loading import load_course
-    from autograder.grading.references import observe_references
-    from autograder.reporting.table import class_table
-    from autograder.terminal import TABLE_ROWS, print_summary, progress
+    from autograder.grading.loading import choose, load_course
 
     if not submitted.is_dir():
         raise click.UsageError(f"There is no folder {submitted}: name the folder of submissions with --submitted.")
-    course = load_course(root, chapters)
+    chosen = choose(root, chapters)
     out = out or root
     url = gradebook or f"sqlite:///{(out / 'gradebook.db').resolve()}"
+    # The engine comes before any source, submission or gradebook is opened; while it imports torch, we import the rest.
     with _engine(engine, sandbox, jobs, device) as runner:
+        from autograder.grading.campaign import Campaign
+        from autograder.grading.gradebook import Book
+        from autograder.grading.intake import strays, student_folders
+        from autograder.grading.late import read_config
+        from autograder.grading.references import observe_references
+        from autograder.reporting.table import class_table
+        from autograder.terminal import TABLE_ROWS, print_summary, progress
+
+        course = load_course(root, chosen)
         # A gradebook keeps its seed, so that a second run grades only what is new.
         seed = seed if seed is not None else _seed(url, course.course_id)
         references = observe_references(runner, course.chapters.values(), seed)

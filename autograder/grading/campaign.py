@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, cast
@@ -20,7 +20,7 @@ from typing import Any, cast
 from autograder import __version__
 from autograder.engine.api import Cell, CellRun, Engine, Job, Role, Run
 from autograder.grading.autograded import autograded_notebook, unreadable_notebook
-from autograder.grading.course import Chapter, CourseCell
+from autograder.grading.course import Chapter, Course, CourseCell
 from autograder.grading.gradebook import Book, BookError, Written
 from autograder.grading.intake import Handin, find
 from autograder.grading.jobs import CELL_LIMIT, OWN_LIMIT, check_job_cell, parsed
@@ -33,24 +33,6 @@ from autograder.grading.results import ClassResult, ExerciseResult, Note, Source
 BATCH_SECONDS = 0.5  #: the most work that a killed grader has to do again
 BATCH_SIZE = 64
 DEADLINE = 120.0  #: seconds that one submission may take
-
-
-@dataclass(frozen=True)
-class Course:
-    """What a run of the grader needs of the course.
-
-    Attributes
-    ----------
-    released : mapping
-        Chapter to its student release, as JSON.
-    skipped : mapping
-        Exercise to the sentence why this machine cannot grade it.
-    """
-
-    course_id: str
-    chapters: Mapping[str, Chapter]
-    released: Mapping[str, dict[str, Any]]
-    skipped: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass

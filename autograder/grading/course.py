@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -89,6 +90,21 @@ class Chapter:
     def max_score(self) -> float:
         """Points of all check cells; what a person grades is not in it."""
         return math.fsum(cell.points for cell in self.checks)
+
+
+@dataclass(frozen=True)
+class Course:
+    """What a run of the grader needs of the course.
+
+    Attributes
+    ----------
+    skipped : mapping
+        Exercise to the sentence why this machine cannot grade it.
+    """
+
+    course_id: str
+    chapters: Mapping[str, Chapter]
+    skipped: Mapping[str, str] = field(default_factory=dict)
 
 
 def chapter_names(root: Path) -> list[str]:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from autograder.grading.campaign import Course
-from autograder.grading.course import Chapter, CourseError, chapter_names, load_chapter
+from autograder.grading.course import Chapter, Course, CourseError, chapter_names, load_chapter
 from autograder.grading.jobs import missing_package
-from autograder.grading.late import read_config
 
 
-def load_course(root: Path, names: Sequence[str] = ()) -> Course:
-    """Load chapters (all by default), building those whose text is newer than their notebooks.
+def choose(root: Path, names: Sequence[str] = ()) -> list[str]:
+    """The chapters of these names, all by default. Looks at file names only.
 
     Raises
     ------
     CourseError
-        No such chapter, or a chapter that cannot be loaded.
+        No course here, or no such chapter.
     """
     if not (root / "source").is_dir():
         raise CourseError(f"{root} is no course: it has no source/ folder. Run this in the course's root.")
@@ -30,12 +27,25 @@ def load_course(root: Path, names: Sequence[str] = ()) -> Course:
     chosen = list(dict.fromkeys(names)) or known
     if not chosen:
         raise CourseError(f"{root / 'source'} holds no chapter.")
+    return chosen
+
+
+def load_course(root: Path, names: Sequence[str] = ()) -> Course:
+    """Load chapters (all by default), building those whose text is newer than their notebooks.
+
+    Raises
+    ------
+    CourseError
+        No such chapter, or a chapter that cannot be loaded.
+    """
+    chosen = choose(root, names)
     for name in chosen:
         _refresh(root, name)
     chapters = {name: load_chapter(root, name) for name in chosen}
-    released = {name: json.loads((root / "notebooks" / name / f"{name}.ipynb").read_text("utf-8")) for name in chosen}
+    from autograder.grading.late import read_config  # brings nbgrader, a second or more
+
     course_id = str(read_config(root).CourseDirectory.get("course_id", "course"))
-    return Course(course_id, chapters, released, _skipped(chapters.values()))
+    return Course(course_id, chapters, _skipped(chapters.values()))
 
 
 def _refresh(root: Path, name: str) -> None:
