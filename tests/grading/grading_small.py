@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from autograder.grading.campaign import Campaign, Course
+from autograder.grading.campaign import Campaign
+from autograder.grading.course import Course
 from autograder.grading.gradebook import Book
 from autograder.grading.references import observe_references
 from autograder.grading.results import SubmissionResult
