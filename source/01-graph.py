@@ -335,12 +335,12 @@ check("the root comes first, from the middle of a graph too",
       hint="nodes may start anywhere: it lists what lies below the node that it is given.")
 def on_the_long_chain():
     """What comes of the long chain; whoever searches would be at it for seconds, so that is asked on a short one first."""
-    if steps_per_node(nodes, 600) > 250:
+    if steps_per_node(nodes, 400) > 180:
         return "a search through a list"
     return len(nodes(LONG.grad_fn))
 
 
-check.that("a node is looked up, not searched for", lambda: steps_per_node(nodes, 600), lambda steps: steps <= 250,
+check.that("a node is looked up, not searched for", lambda: steps_per_node(nodes, 400), lambda steps: steps <= 180,
            hint="The time grows with the square of the graph: a search through a list looks at every entry. Use a set or a dict.",
            wrong={RecursionError: "Python's stack is not that deep. Keep your own list of nodes still to visit."})
 check("a chain of 20,000 nodes", lambda: on_the_long_chain(), 20_001,
@@ -497,12 +497,12 @@ check("the root may be an AccumulateGrad", lambda: called(leaves((a * 2).grad_fn
       hint="Look at the root as at any other node.")
 def on_the_long_chain():
     """What comes of the long chain; whoever searches would be at it for seconds, so that is asked on a short one first."""
-    if steps_per_node(leaves, 600) > 250:
+    if steps_per_node(leaves, 400) > 180:
         return "a search through a list"
     return [list(leaf.shape) for leaf in leaves(LONG.grad_fn)]
 
 
-check.that("a node is looked up, not searched for", lambda: steps_per_node(leaves, 600), lambda steps: steps <= 250,
+check.that("a node is looked up, not searched for", lambda: steps_per_node(leaves, 400), lambda steps: steps <= 180,
            hint="The time grows with the square of the graph: a search through a list looks at every entry. Use a set or a dict.",
            wrong={RecursionError: "Python's stack is not that deep. Keep your own list of nodes still to visit."})
 check("a chain of 20,000 nodes", lambda: on_the_long_chain(), [[]],
@@ -814,7 +814,7 @@ check("an operand without gradient is no box", lambda: boxes(draw((z * torch.ran
       ["AccumulateGrad", "ExpBackward0", "MulBackward0"],
       hint="Where an operand needs no gradient, next_functions holds None. Skip it.",
       wrong=[(lambda v: any("no node" in kind for kind in v), "None is no node and has no box.")])
-check.that("a node is looked up, not searched for", lambda: steps_per_node(draw, 400), lambda steps: steps <= 150,
+check.that("a node is looked up, not searched for", lambda: steps_per_node(draw, 400), lambda steps: steps <= 180,
            hint="The time grows with the square of the graph: a search through a list looks at every entry. Use a set or a dict.")
 check("sixty doublings", lambda: [len(boxes(draw(deep.grad_fn))), len(arrows(draw(deep.grad_fn)))], [61, 120], limit=2,
       hint="There are 61 nodes, 120 edges and 2**60 paths. Visit every node once.",
