@@ -40,6 +40,10 @@ def import_everything() -> None:
     import torch._dynamo  # a second or more: torch.utils.checkpoint and dispatch modes import it at their first call
     import torch.fx.experimental.symbolic_shapes  # sympy: backward with an explicit gradient imports it
 
+    with contextlib.suppress(ImportError):  # what the interpreter imports at its first launch
+        import triton.compiler.code_generator
+        import triton.experimental  # noqa: F401
+
     import autograder.lab
 
     for module in pkgutil.iter_modules(autograder.lab.__path__, "autograder.lab."):
