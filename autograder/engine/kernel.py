@@ -192,7 +192,7 @@ class _Pass:
             result,
         )
         self.client, self.collector = kernel.client, Collector()
-        self.received, self.looked = 0, time.monotonic()
+        self.received, self.looked, self.checked = 0, time.monotonic(), False
 
     def run(self) -> None:
         current = self.job.cells[0] if self.job.cells else None
@@ -224,6 +224,9 @@ class _Pass:
         self.collector.begin(run)
         start = time.monotonic()
         order = {"id": cell.id, "role": cell.role, "exercise": cell.exercise, "seed": self.job.seed}
+        if cell.role == "check":
+            self.checked = True
+            self.collector.forget_displays()
         session = self.client.session
         content = {"code": cell.source, "silent": False, "store_history": cell.role != "check", "user_expressions": {},
                    "allow_stdin": False, "stop_on_error": False}  # fmt: skip
@@ -264,6 +267,7 @@ class _Pass:
                 if len(run.observations) > known and not interrupted:
                     limit = time.monotonic() + cell.limit
             elif kind in _KINDS and cell.role != "check":
+                self.result.late |= self.checked
                 display = (content.get("transient") or {}).get("display_id")
                 self.collector.apply({**content, "type": kind, "display_id": display})
         self._done(cell, run, request, interrupted)

@@ -83,6 +83,10 @@ class Collector:
     room: int = NOTEBOOK_BYTES
     _displays: dict[str, list[dict[str, Json]]] = field(default_factory=dict)
 
+    def forget_displays(self) -> None:
+        """Let no later message change what is shown now."""
+        self._displays.clear()
+
     def begin(self, run: CellRun) -> None:
         self.run = run
         self.cell_room, self.text_room = CELL_BYTES, CELL_CHARACTERS

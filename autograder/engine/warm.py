@@ -23,9 +23,10 @@ from autograder.engine import processes
 from autograder.engine.api import Cell, CellRun, EngineUnavailable, Job, Run
 from autograder.engine.environment import environment
 from autograder.engine.files import read_files
+from autograder.engine.inside.exhaustion import RESOURCES
 from autograder.engine.inside.wire import Inbox, Wire, WireError
 from autograder.engine.limits import Limits
-from autograder.engine.outputs import Collector, clean_text
+from autograder.engine.outputs import Collector
 from autograder.engine.schedule import Attempt, Lane, run_all, run_job
 
 TRIAL = 20.0  #: seconds that the parent may take to try its wall
@@ -85,7 +86,12 @@ class WarmEngine:
 
     def run(self, jobs: Iterable[Job]) -> Iterator[Run]:
         self.stopping.clear()
-        return run_all(lambda job: run_job(self, job, self.lane), jobs, self.jobs, self.stopping.set)
+        return run_all(self._one, jobs, self.jobs, self.stopping.set)
+
+    def _one(self, job: Job) -> Run:
+        with contextlib.suppress(EngineUnavailable, OSError):  # the run itself meets it, and may start another parent
+            self._parent.await_ready()  # imports are nobody's time
+        return run_job(self, job, self.lane)
 
     def attempt(self, job: Job, skip: frozenset[str], until: float) -> Attempt:
         order: dict[str, Any] = {"limits": self.limits.as_dict(), "place": next(self._places)}
@@ -215,14 +221,20 @@ class Parent:
             )
         return answer
 
+    def await_ready(self) -> None:
+        """Return once everything is imported."""
+        with self.lock:
+            if not self.ready:
+                self.memory = self._hear(START)["memory"]
+                self.ready = True
+
     def fork(self, order: dict[str, Any]) -> tuple[socket.socket, int]:
         """A fresh child: its channel and a pidfd."""
+        with contextlib.suppress(OSError):
+            self.await_ready()
         ours, theirs = socket.socketpair()
         try:
             with self.lock, theirs:
-                if not self.ready:
-                    self.memory = self._hear(START)["memory"]
-                    self.ready = True
                 socket.send_fds(self.control, [json.dumps(order).encode()], [theirs.fileno()])
                 body, descriptors, _, _ = socket.recv_fds(self.control, 65536, 1)
             if body:
@@ -265,7 +277,7 @@ class _Pass:
         self.channel, self.grace = channel, grace
         self.channel.settimeout(5.0)  # a run that stops reading is broken
         self.wire, self.inbox, self.collector = Wire(channel), Inbox(), Collector()
-        self.result = Attempt([CellRun(cell.id) for cell in job.cells])
+        self.result, self.checked = Attempt([CellRun(cell.id) for cell in job.cells]), False
 
     def run(self) -> Attempt:
         current: Cell | None = None
@@ -290,6 +302,8 @@ class _Pass:
         order = {"id": cell.id, "role": cell.role, "exercise": cell.exercise, "seed": self.job.seed}
         try:
             if cell.role == "check":
+                self.checked = True
+                self.collector.forget_displays()
                 self._send({"type": "check", **order})
                 self._send({"source": cell.source})
             else:
@@ -329,7 +343,9 @@ class _Pass:
                 if len(run.observations) > known and not interrupted:
                     limit = time.monotonic() + cell.limit
                 continue
-            self.collector.apply(message)
+            if cell.role != "check":
+                self.result.late |= self.checked
+                self.collector.apply(message)
 
     def _done(self, cell: Cell, run: CellRun, message: dict[str, Any], interrupted: bool) -> None:
         status = message.get("status")
@@ -340,10 +356,13 @@ class _Pass:
             run.status = status if status in ("ran", "error", "died") else "error"
         if any(isinstance(value, dict) and "timeout" in value for value in run.observations.values()):
             self.result.slow = True
-        self.collector.end(message.get("cut", 0))
+        if cell.role != "check":
+            self.collector.end(message.get("cut", 0))
+            self.result.late |= self.checked and bool(run.outputs)
         self.collector.cut = 0
-        if isinstance(full := message.get("exhausted"), str):
-            self.result.notes.append(f"Cell {cell.id} used up the run's {clean_text(full[:40])}.")
+        if (full := message.get("exhausted")) is not None:
+            what = full if full in RESOURCES else "resources"
+            self.result.notes.append(f"Cell {cell.id} used up the run's {what}.")
             raise _Gone
 
     # ------------------------------------------------------------------------------------------------------- the wire

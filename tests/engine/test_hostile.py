@@ -376,3 +376,84 @@ def test_memory_holds_nothing_of_check_cells(warm: WarmEngine) -> None:
 def test_the_scan_would_find_it(warm: WarmEngine) -> None:
     (run,) = warm.run([code_job("kept = ['canary', '-in-', 'check']\nkept = ''.join(kept)", _SCAN)])
     assert text(run.cells[1]) != "hits 0\n"
+
+
+# ------------------------------------------------------------------------------------------------ what is shown
+
+#: ways to bring what a check holds to an output: (answer cell, what the check calls, the cell after the check)
+SMUGGLERS = {
+    "shared memory": (
+        "import mmap\nroom = mmap.mmap(-1, 4096)",
+        "def bad(v):\n    room[:len(v)] = v.encode()\n    return 5",
+        "print(room[:20].strip(b'\\0').decode())",
+    ),
+    "the channel in the check": (
+        "import gc\nfrom autograder.engine.inside.wire import Wire",
+        "def bad(v):\n    for w in [o for o in gc.get_objects() if isinstance(o, Wire)]:\n"
+        "        w.send({'type': 'stream', 'name': 'stdout', 'text': v})\n    return 5",
+        "print('fine')",
+    ),
+    "update of an earlier display": (
+        "import gc\nfrom IPython.display import display\nfrom autograder.engine.inside.wire import Wire\n"
+        "display('shown early', display_id='one')",
+        "def bad(v):\n    for w in [o for o in gc.get_objects() if isinstance(o, Wire)]:\n"
+        "        w.send({'type': 'update_display_data', 'display_id': 'one', 'data': {'text/plain': v}, 'metadata': {}})\n"
+        "    return 5",
+        "display('later', display_id='one')",
+    ),
+    "the orders themselves": (
+        # The answer plays the session: it says that its cell is done, reads what comes, and shows it in the cell after.
+        "import gc\nfrom autograder.engine.inside.wire import Wire\n"
+        "w = next(o for o in gc.get_objects() if isinstance(o, Wire))\nseen = []",
+        "w.send({'type': 'done', 'id': 'bad', 'status': 'ran', 'cut': 0})\n"
+        "while True:\n    order = w.receive()\n    seen.append(repr(order))\n"
+        "    if 'type' not in order:\n"
+        "        w.send({'type': 'done', 'id': 'check', 'status': 'ran', 'cut': 0})\n"
+        "    if order.get('id') == 'after':\n"
+        "        w.send({'type': 'stream', 'name': 'stdout', 'text': ''.join(seen)})\n"
+        "        w.send({'type': 'done', 'id': 'after', 'status': 'ran', 'cut': 0})\n        break",
+        "print('fine')",
+    ),
+    "the word for what is used up": (
+        "import gc\nfrom autograder.engine.inside.wire import Wire",
+        "def bad(v):\n    for w in [o for o in gc.get_objects() if isinstance(o, Wire)]:\n"
+        "        w.send({'type': 'done', 'id': 'check', 'status': 'ran', 'cut': 0, 'exhausted': v})\n    return 5",
+        "print('fine')",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SMUGGLERS)
+def test_no_output_shows_what_a_check_held(warm: WarmEngine, name: str) -> None:
+    from autograder.engine.api import Cell, Job
+
+    token = "hidden" + "-input"
+    before, answer, after = SMUGGLERS[name]
+    made = (
+        Cell("first", "print('early')\n" + before, "student", None, 5.0),
+        Cell("bad", answer, "answer", "bad", 2.0),
+        Cell("check", f"check('a', lambda: bad('{token}'))", "check", "bad", 5.0),
+        Cell("after", after, "student", None, 5.0),
+    )
+    (run,) = warm.run([Job("smuggler", made, seed=1)])
+    assert token not in repr([(cell.outputs, cell.status) for cell in run.cells] + run.notes), run
+    got = cells(run)
+    assert text(got["first"]) == "early\n"
+    assert not got["check"].outputs
+
+
+def test_honest_outputs_after_a_check_are_shown(warm: WarmEngine) -> None:
+    from autograder.engine.api import Cell, Job
+
+    sources = (
+        "import torch\nhandle = display('before', display_id=True)",
+        "print(torch.rand(1).item())\nhandle.update('after')",
+    )
+    made = [Cell(f"c{n}", source, "student", None, 5.0) for n, source in enumerate(sources)]
+    check = Cell("check", "check('a', lambda: 1)", "check", "e", 5.0)
+    runs = {
+        run.key: run for run in warm.run([Job("with", (made[0], check, made[1]), 1), Job("without", tuple(made), 1)])
+    }
+    for cell in ("c0", "c1"):
+        assert cells(runs["with"])[cell].outputs == cells(runs["without"])[cell].outputs != []
+    assert cells(runs["with"])["check"].observations == {"a": 1}

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import re
 import sys
+from itertools import islice
 
 import pytest
 
 from autograder.engine.api import Cell, Job, Run
 from autograder.engine.kernel import KernelEngine
 from autograder.engine.warm import WarmEngine
+from autograder.grading.loading import load_course
 from tests.engine.helpers import cells
+from tests.engine.parity import differences, normal, packed
 from tests.engine.parity_cells import CELLS
+from tests.mini_course import ROOT
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the warm engine needs Linux")
 
@@ -37,44 +40,6 @@ def both(warm: WarmEngine) -> tuple[Run, Run]:
     return fast, slow
 
 
-def normal(outputs: list[dict]) -> list[object]:
-    """Outputs without addresses, the kernel's own file names, and library frames of a traceback.
-
-    A kernel sends its two streams by turns of some milliseconds, so their order between two other outputs is chance.
-    """
-    made: list[object] = []
-    streams: dict[str, str] = {}
-    for output in [*outputs, {"output_type": "end"}]:
-        if output["output_type"] == "stream":
-            streams[output["name"]] = streams.get(output["name"], "") + output["text"].replace("\r\n", "\n")
-            continue
-        if streams:
-            made.append(_clean(dict(sorted(streams.items()))))
-            streams = {}
-        if output["output_type"] == "error":
-            output = {**output, "traceback": _frames("\n".join(output["traceback"]))}
-        made.append(_clean(output))
-    return made
-
-
-def _clean(value: object) -> object:
-    if isinstance(value, str):
-        value = re.sub(r"0x[0-9a-f]{6,}", "0xADDRESS", value)
-        return re.sub(r"(/tmp/ipykernel_\d+/)?\b\d{6,}\.py", "CELL", value)
-    if isinstance(value, list):
-        return [_clean(item) for item in value]
-    if isinstance(value, dict):
-        return {key: _clean(item) for key, item in value.items()}
-    return value
-
-
-def _frames(text: str) -> str:
-    """The traceback without frames of library files, whose inner lines differ."""
-    plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
-    blocks = re.split(r"\n(?=File |Cell )", plain)
-    return str(_clean("\n".join(block for block in blocks if not block.startswith("File "))))
-
-
 @pytest.mark.parametrize("name", CELLS)
 def test_outputs_are_equal(both: tuple[Run, Run], name: str) -> None:
     fast, slow = (cells(run)[name] for run in both)
@@ -89,3 +54,15 @@ def test_observations_are_equal(both: tuple[Run, Run], name: str) -> None:
     assert fast.status == slow.status
     assert bool(fast.observations) == (name != "fails")
     assert not fast.outputs and not slow.outputs
+
+
+def test_real_content_runs_equally_in_both(warm: WarmEngine) -> None:
+    """One chapter with its demo cells, and a few notebooks of bank answers. benchmarks/parity.py does all."""
+    (chapter,) = load_course(ROOT, ["05-inference-mode"]).chapters.values()
+    jobs = list(islice(packed(chapter, seed=11), 5))
+    with KernelEngine(jobs=2) as kernel:
+        slow = {run.key: run for run in kernel.run(jobs)}
+    fast = {run.key: run for run in warm.run(jobs)}
+    assert [line for job in jobs for line in differences(job, fast[job.key], slow[job.key])] == []
+    seen = [(len(cell.outputs), len(cell.observations)) for run in fast.values() for cell in run.cells]
+    assert sum(outputs for outputs, _ in seen) > 5 and sum(observations for _, observations in seen) > 300

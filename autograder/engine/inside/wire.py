@@ -69,7 +69,7 @@ class Inbox:
             return None
         (size,) = _HEAD.unpack_from(self._buffer)
         if size > LARGEST:
-            raise WireError(f"a message of {size:,} bytes")
+            raise WireError("a message that is too long")
         if len(self._buffer) < _HEAD.size + size:
             return None
         body = bytes(self._buffer[_HEAD.size : _HEAD.size + size])
