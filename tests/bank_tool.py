@@ -1,46 +1,45 @@
-"""Judge a chapter's bank: python tests/bank_tool.py 01-graph [exercise [file]]."""
+"""Judge the bank: python -m tests.bank_tool [CHAPTER [EXERCISE [FILE]]]; every chapter by default."""
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from autograder.authoring.build import release, write_source_notebook
+from autograder.authoring.source import source_names
 from autograder.authoring.verify import verify
+from autograder.engine import open_engine
 from autograder.grading.course import load_chapter
 from tests.bank_lib import entries, faults
-from tests.fork_engine import ForkEngine
-
-ROOT = Path(__file__).parents[1]
+from tests.mini_course import ROOT
 
 
-def main(name: str, exercise: str | None = None, file: str | None = None) -> int:
+def judge_chapter(engine, name: str, exercise: str | None, file: str | None) -> int:
+    """Print every verdict of a chapter's bank; returns how many are not as they should be."""
     write_source_notebook(ROOT, name)
     release(ROOT, name)
     chapter = load_chapter(ROOT, name)
+    found = verify(chapter, engine)
+    for sentence in found.broken:
+        print("BROKEN", sentence)
+    if found.broken:
+        return len(found.broken)
+    chosen = [e for e in entries(name) if exercise in (None, e.exercise) and file in (None, e.path.name)]
     bad = 0
-    with ForkEngine() as engine:
-        found = verify(chapter, engine)
-        for sentence in found.broken:
-            print("BROKEN", sentence)
-        for key, share in found.constant.items():
-            print(f"{key}: {share:.0%} of the points rest on values that do not change with the seed")
-        if found.broken:
-            return 1
-        chosen = [e for e in entries(name) if exercise in (None, e.exercise) and file in (None, e.path.name)]
-        for entry, result, problems in faults(chapter, chosen, engine):
-            bad += bool(problems)
-            print(
-                f"{'BAD ' if problems else 'ok  '} {entry.path.relative_to(ROOT)}  {result.score:g}/{result.max_score:g}"
-            )
-            if problems or file:
-                for check in result.checks:
-                    print(f"        {'pass' if check.passed else 'FAIL'} {check.label}  {check.message}")
-            for problem in problems:
-                print("     ->", problem)
-    print(f"{len(chosen)} answers, {bad} not as they should be")
+    for entry, result, problems in faults(chapter, chosen, engine):
+        bad += bool(problems)
+        print(f"{'BAD ' if problems else 'ok  '} {entry.path.relative_to(ROOT)}  {result.score:g}/{result.max_score:g}")
+        if problems or file:
+            for check in result.checks:
+                print(f"        {'pass' if check.passed else 'FAIL'} {check.label}  {check.message}")
+        for problem in problems:
+            print("     ->", problem)
+    print(f"{name}: {len(chosen)} answers, {bad} not as they should be")
+    return bad
+
+
+def main(name: str | None = None, exercise: str | None = None, file: str | None = None) -> int:
+    with open_engine() as engine:
+        bad = sum(judge_chapter(engine, one, exercise, file) for one in ([name] if name else source_names(ROOT)))
     return bool(bad)
 
 
