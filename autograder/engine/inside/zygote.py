@@ -39,6 +39,7 @@ def import_everything() -> None:
     import torch
     import torch._dynamo  # a second or more: torch.utils.checkpoint and dispatch modes import it at their first call
     import torch.fx.experimental.symbolic_shapes  # sympy: backward with an explicit gradient imports it
+    import torch.utils.serialization.config  # torch.save imports it
 
     with contextlib.suppress(ImportError):  # what the interpreter imports at its first launch
         import triton.compiler.code_generator
