@@ -18,6 +18,7 @@ def environment(home: str, device: str = "cpu") -> dict[str, str]:
         "PIP_NO_INDEX": "1",
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         "MPLCONFIGDIR": _matplotlib_folder(),
+        "TORCHINDUCTOR_CACHE_DIR": home + "/.torchinductor",  # torch would name the user in it
         "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
         **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1"),

@@ -6,6 +6,7 @@ The messages come from a process that ran anybody's code: every field is checked
 from __future__ import annotations
 
 import contextlib
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,7 +28,7 @@ def clean_text(text: str) -> str:
 
 
 def clean(value: Json, depth: int = DEPTH) -> Json:
-    """The same for all strings in JSON.
+    """The same for all strings in JSON. Numbers that no JSON file can hold become text.
 
     Raises
     ------
@@ -42,6 +43,8 @@ def clean(value: Json, depth: int = DEPTH) -> Json:
         return [clean(item, depth - 1) for item in value]
     if isinstance(value, dict):
         return {clean(key): clean(item, depth - 1) for key, item in value.items()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
     return value
 
 

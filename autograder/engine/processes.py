@@ -32,13 +32,22 @@ def descendants(pid: int) -> list[int]:
     return found
 
 
+DESCRIPTORS = 64  #: open files of a process that count nothing
+BUFFER = 2**18  #: bytes that each further one counts: what may lie in a socket or a pipe is no process's memory
+
+
 def memory(pid: int) -> int:
-    """Bytes of anonymous and shared memory that a process holds; pages shared since a fork count for each."""
+    """Bytes of anonymous and shared memory that a process holds; pages shared since a fork count for each.
+
+    Many open files count as well, for what may lie in them. Their number is that of the kernel's table, 64 or a power of two.
+    """
     total = 0
     with contextlib.suppress(OSError, ValueError):
         for line in Path(f"/proc/{pid}/status").read_text().splitlines():
             if line.startswith(("RssAnon:", "RssShmem:")):
                 total += int(line.split()[1]) * 1024
+            elif line.startswith("FDSize:"):
+                total += max(0, int(line.split()[1]) - DESCRIPTORS) * BUFFER
     return total
 
 

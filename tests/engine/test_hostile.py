@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import os
 import socket
 import subprocess
@@ -10,6 +11,7 @@ import time
 
 import pytest
 
+import autograder
 from autograder.engine.processes import descendants
 from autograder.engine.warm import WarmEngine
 from tests.engine.helpers import DOUBLES, LIMIT, attack_job, cells, code_job, error, text
@@ -232,6 +234,7 @@ def _alive(pid: int) -> bool:
 
 # ------------------------------------------------------------------------------------------------ what can be seen
 
+ROOT = os.path.dirname(os.path.dirname(autograder.__file__))
 CANARY = "canary-" + "3f9d61"
 
 
@@ -308,6 +311,18 @@ attempt('mount', lambda: call(165 if x86 else 40, b'none', b'/learner', b'tmpfs'
 attempt('process_vm_readv', lambda: call(310 if x86 else 270, 1, 0, 0, 0, 0, 0))
 attempt('memory of pid 1', lambda: open('/proc/1/mem', 'rb'))
 attempt('setuid', lambda: os.setuid(0))
+attempt('wide socket buffer', lambda: socket.socketpair()[0].setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 22))
+attempt('wide receive buffer', lambda: socket.socketpair()[0].setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22))
+attempt('other socket option', lambda: socket.socketpair()[0].setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1) or 1 / 0)
+attempt('key', lambda: call(248 if x86 else 217, b'user', b'a', b'b', 1, -2))
+attempt('io_uring', lambda: call(425, 8, ctypes.create_string_buffer(200)))
+attempt('perf', lambda: call(298 if x86 else 241, ctypes.create_string_buffer(128), 0, -1, -1, 0))
+attempt('bpf', lambda: call(321 if x86 else 280, 0, ctypes.create_string_buffer(128), 128))
+attempt('userfaultfd', lambda: call(323 if x86 else 282, 0))
+attempt('setns', lambda: call(308 if x86 else 268, os.open('/proc/self/ns/net', 0), 0))
+attempt('oom score', lambda: open('/proc/self/oom_score_adj', 'w').write('-1000'))
+attempt('priority', lambda: os.setpriority(os.PRIO_PROCESS, 0, -20))
+attempt('limits', lambda: __import__('resource').setrlimit(7, (10**6, 10**6)))
 attempt('clone new user', lambda: call(56 if x86 else 220, 0x10000000 | 17, 0, 0, 0, 0))
 writable = []
 for folder, names, files in os.walk('/'):
@@ -322,6 +337,11 @@ for name in ('/x', '/usr/x', '/etc/passwd', '/etc/x', '/proc/sys/kernel/hostname
 attempt('write prefix', lambda: open(os.path.dirname(os.__file__) + '/x', 'w'))
 attempt('write package', lambda: open(__import__('autograder').__file__, 'a'))
 print('uid', os.getuid(), 'caps', [l.split()[1] for l in open('/proc/self/status') if l.startswith('Cap')])
+print('top', os.listdir('/'))
+here = os.path.dirname(__import__('autograder').__file__)
+print('package', [(name, sorted(os.listdir(os.path.join(here, name)))) for name in ('', 'engine')])
+print('path', __import__('sys').path)
+print('names', *(os.path.basename(v).replace('_', ' ') for v in os.environ.values()))
 print('devices', sorted(os.listdir('/dev')))
 print('descriptors', len(os.listdir('/proc/self/fd')))
 """
@@ -330,9 +350,11 @@ print('descriptors', len(os.listdir('/proc/self/fd')))
 def test_nothing_of_the_machine_is_open(seen: str) -> None:
     # UDP has no handshake: it is refused as there is no route.
     assert "OPEN" not in seen, seen
+    assert "other socket option -> ZeroDivisionError" in seen
 
 
 def test_nothing_of_the_grader_is_visible(seen: str) -> None:
+    here = autograder.__file__
     lines = dict(line.split(" ", 1) for line in seen.splitlines() if " " in line)
     assert CANARY not in seen
     assert lines["home"] == "[]" and lines["environment"] == "[]"
@@ -341,6 +363,16 @@ def test_nothing_of_the_grader_is_visible(seen: str) -> None:
         eval(lines["writable"])  # the order of a folder's entries is the file system's
     ) == {"/learner/work", "/learner/tmp", "/learner/shm"}
     assert lines["uid"].startswith("1000 caps ['0000000000000000'") and "1'" not in lines["uid"].split("caps")[1]
+    tops = set(eval(lines["top"]))
+    ours = {os.path.realpath(path).split("/")[1] for path in (sys.prefix, sys.base_prefix, os.path.dirname(here))}
+    ours |= {path.split("/")[1] for path in (sys.prefix, sys.base_prefix)}
+    system = {"usr", "lib", "lib32", "lib64", "bin", "sbin", "nix", "etc", "dev", "proc", "tmp", "learner"}
+    assert tops <= system | ours
+    package = dict(eval(lines["package"]))
+    assert set(package[""]) == {"__init__.py", "lab", "engine"}
+    assert set(package["engine"]) == {"__init__.py", "api.py", "inside"}
+    assert set(eval(lines["path"])) <= {"", *sys.path} and ROOT not in eval(lines["path"])
+    assert not any(word in lines["names"].split() for word in (getpass.getuser(), "source", "submitted"))
     assert set(eval(lines["devices"])) <= {"null", "zero", "full", "random", "urandom", "shm", "fd"}
 
 
@@ -457,3 +489,11 @@ def test_honest_outputs_after_a_check_are_shown(warm: WarmEngine) -> None:
     for cell in ("c0", "c1"):
         assert cells(runs["with"])[cell].outputs == cells(runs["without"])[cell].outputs != []
     assert cells(runs["with"])["check"].observations == {"a": 1}
+
+
+def test_an_output_that_is_too_large_is_cut(warm: WarmEngine) -> None:
+    (run,) = warm.run(
+        [code_job("from IPython.display import HTML, display\ndisplay(HTML('x' * 20_000_000))\nprint('next')")]
+    )
+    assert run.cells[0].status == "ran" and "next" in text(run.cells[0]) and not run.notes
+    assert "characters of output were cut" in text(run.cells[0])

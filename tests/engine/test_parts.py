@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import struct
 import sys
 import threading
@@ -14,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autograder.engine.api import Cell, CellRun, Job
-from autograder.engine.inside.wire import LARGEST, Inbox, WireError
+from autograder.engine.inside.wire import LARGEST, Inbox, Wire, WireError
 from autograder.engine.outputs import Collector, clean
 from autograder.engine.schedule import Attempt, Lane, run_all, run_job
 
@@ -46,14 +47,29 @@ def test_messages_arrive_whatever_the_pieces(messages: list[dict], data: st.Data
 
 @pytest.mark.parametrize(
     "body",
-    [b"[1]", b"not json", b"\xff\xfe", b"[" * 100_000, b"1" * 5000, b"3"],
-    ids=["list", "text", "bytes", "nest", "digits", "number"],
+    [b"[1]", b"not json", b"\xff\xfe", b"[" * 100_000, b"1" * 5000, b"3", b'{"a":[' + b"[]," * 3_000_000 + b"0]}"],
+    ids=["list", "text", "bytes", "nest", "digits", "number", "parts"],
 )
 def test_what_is_no_message_is_refused(body: bytes) -> None:
     inbox = Inbox()
     inbox.feed(struct.pack("<I", len(body)) + body)
     with pytest.raises(WireError):
         inbox.next()
+
+
+def test_a_message_that_is_too_long_is_not_sent() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        with pytest.raises(WireError) as caught:
+            Wire(ours).send({"text": "x" * LARGEST})
+        assert caught.value.size > LARGEST
+        Wire(ours).send({"text": "x"})
+        assert Wire(theirs).receive() == {"text": "x"}
+
+
+def test_numbers_that_no_json_file_can_hold_become_text() -> None:
+    nested = {"a": [float("inf"), {"b": float("nan")}, 1.5]}
+    assert json.loads(json.dumps(clean(nested), allow_nan=False)) == {"a": ["inf", {"b": "nan"}, 1.5]}
 
 
 def test_a_message_that_is_too_long_is_refused_before_it_is_read() -> None:

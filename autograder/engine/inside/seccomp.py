@@ -1,7 +1,7 @@
 """A filter on system calls: what no notebook needs is refused with EPERM.
 
 The namespaces are the wall; this is the second one. It closes what namespaces leave open: memory that no limit counts
-(memfd, System V segments), sockets that no network namespace holds (vsock), tracing, and young parts of the kernel.
+(memfd, System V segments, large socket buffers), sockets that no network namespace holds (vsock), tracing, and young parts of the kernel.
 """
 
 from __future__ import annotations
@@ -29,11 +29,13 @@ _REFUSED: dict[str, tuple[int, int | None]] = {
     "finit_module": (313, 273), "delete_module": (176, 106), "swapon": (167, 224), "swapoff": (168, 225),
     "reboot": (169, 142), "quotactl": (179, 60), "acct": (163, 89), "settimeofday": (164, 170), "clock_settime": (227, 112),
     "adjtimex": (159, 171), "syslog": (103, 116), "personality": (135, 92), "iopl": (172, None), "ioperm": (173, None),
-    "modify_ldt": (154, None), "vhangup": (153, 58),
+    "modify_ldt": (154, None), "vhangup": (153, 58), "open_tree_attr": (467, 467), "quotactl_fd": (443, 443),
+    "kexec_file_load": (320, 294), "fanotify_init": (300, 262),
 }  # fmt: skip
-_CLONE, _CLONE3, _SOCKET, _IOCTL = (56, 220), (435, 435), (41, 198), (16, 29)
+_CLONE, _CLONE3, _SOCKET, _SETSOCKOPT, _IOCTL = (56, 220), (435, 435), (41, 198), (54, 208), (16, 29)
 _NEW_NAMESPACES = 0x7E020080  # every CLONE_NEW* flag
 _FAMILIES = (1, 2, 10, 16)  # unix, inet, inet6, netlink: the network namespace holds these
+_SOL_SOCKET, _BUFFERS = 1, (7, 8, 32, 33)  # SO_SNDBUF, SO_RCVBUF, and the same by force
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
@@ -66,6 +68,11 @@ def program(machine: str) -> bytes:
     steps += [_step(_EQUAL, _SOCKET[column], 0, 3 + len(_FAMILIES)), _step(_LOAD, 16)]
     steps += [_step(_EQUAL, family, len(_FAMILIES) - place, 0) for place, family in enumerate(_FAMILIES)]
     steps += [refuse, allow]
+    # What lies in a socket is no process's memory: its buffer stays as small as it is born.
+    steps += [_step(_EQUAL, _SETSOCKOPT[column], 0, 5 + len(_BUFFERS)), _step(_LOAD, 24)]
+    steps += [_step(_EQUAL, _SOL_SOCKET, 0, 1 + len(_BUFFERS)), _step(_LOAD, 32)]
+    steps += [_step(_EQUAL, option, len(_BUFFERS) - place, 0) for place, option in enumerate(_BUFFERS)]
+    steps += [allow, refuse]
     steps += [_step(_EQUAL, _IOCTL[column], 0, 4), _step(_LOAD, 24), _step(_EQUAL, _TIOCSTI, 1, 0)]
     steps += [_step(_EQUAL, _TIOCLINUX, 0, 1), refuse]
     return b"".join([*steps, allow])

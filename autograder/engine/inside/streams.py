@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from autograder.engine.inside.wire import WireError
+
 CELL_CHARACTERS = 1_000_000  #: of stream text that one cell may send; the rest is counted and dropped
 _EAGER = 64  #: writes of a cell that are sent at once, so that a killed cell still shows its beginning
 _PIECE = 16_384  #: characters held back at most after that
@@ -38,7 +40,10 @@ class Desk:
     def post(self, message: dict[str, Any]) -> None:
         """Send a message. Of a forked copy of the run only what it prints arrives, by way of the descriptors."""
         if os.getpid() == self.pid:
-            self._post(message)
+            try:
+                self._post(message)
+            except WireError as error:
+                self.cut += error.size
         elif message["type"] == "stream":
             os.write(1 if message["name"] == "stdout" else 2, message["text"].encode("utf-8", "replace"))
 

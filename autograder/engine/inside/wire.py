@@ -8,11 +8,22 @@ import struct
 from typing import Any
 
 LARGEST = 16 * 2**20  #: bytes of one message; more is a broken peer or a hostile one
+PARTS = 2_000_000  #: items of one message at most: small ones take many times their text's memory
 _HEAD = struct.Struct("<I")
 
 
 class WireError(Exception):
-    """The peer sent something that is not a message."""
+    """The peer sent something that is not a message, or was to be sent more than it takes.
+
+    Attributes
+    ----------
+    size : int
+        Bytes of a message that is too long to be sent.
+    """
+
+    def __init__(self, text: str, size: int = 0) -> None:
+        super().__init__(text)
+        self.size = size
 
 
 class Wire:
@@ -22,8 +33,16 @@ class Wire:
         self.sock = sock
 
     def send(self, message: dict[str, Any]) -> int:
-        """Send one message; returns its length in bytes."""
+        """Send one message; returns its length in bytes.
+
+        Raises
+        ------
+        WireError
+            Where it is too long.
+        """
         body = json.dumps(message, separators=(",", ":")).encode("ascii")
+        if len(body) > LARGEST:
+            raise WireError("a message that is too long", len(body))
         self.sock.sendall(_HEAD.pack(len(body)) + body)
         return len(body)
 
@@ -74,6 +93,8 @@ class Inbox:
             return None
         body = bytes(self._buffer[_HEAD.size : _HEAD.size + size])
         del self._buffer[: _HEAD.size + size]
+        if size > PARTS and sum(map(body.count, (b",", b"[", b"{"))) > PARTS:
+            raise WireError("a message of too many parts")
         try:
             message = json.loads(body)
         except (ValueError, RecursionError) as error:

@@ -108,6 +108,7 @@ class Zygote:
                 wire.send({"type": "refused", "why": str(error)})
                 return
             os.environ.update(HOME=work, IPYTHONDIR=work, MPLCONFIGDIR=work + "/.matplotlib", TMPDIR=_temporary(work))
+            os.environ["TORCHINDUCTOR_CACHE_DIR"] = work + "/.torchinductor"
             tempfile.tempdir = None
             self.shell.ipython_dir = work
             wire.send({"type": "ready", "missing": missing})
