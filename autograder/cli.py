@@ -311,11 +311,11 @@ BOOK = click.option(
 def collect(source: Path, submitted: Path, root: Path) -> None:
     from autograder.grading.collecting import collect as collect_files
     from autograder.grading.loading import load_course
-    from autograder.terminal import collected_table
+    from autograder.terminal import print_collected
 
     rows = collect_files(source, submitted, load_course(root).chapters)
-    console.print(collected_table(rows))
-    if any(row.target is None for row in rows):
+    print_collected(console, source, rows)
+    if not all(row.settled for row in rows) or not rows:
         raise SystemExit(1)
 
 

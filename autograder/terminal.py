@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -59,6 +60,9 @@ def progress(console: Console, total: int) -> Iterator[Callable[[SubmissionResul
 
 
 def print_summary(console: Console, result: ClassResult) -> None:
+    if not result.submissions:
+        console.print("Nothing was handed in: there is no student's folder.")
+        return
     counts = Counter(submission.status for submission in result.submissions)
     console.print(
         f"{len(result.submissions)} submissions: " + ", ".join(f"{n} {status}" for status, n in sorted(counts.items())),
@@ -73,13 +77,73 @@ def print_summary(console: Console, result: ClassResult) -> None:
             )
 
 
-def collected_table(rows: Iterable[Collected]) -> Table:
-    """What went where, and why."""
+def print_collected(console: Console, source: Path, rows: Sequence[Collected]) -> None:
+    """What went to whom, and why: a table on a terminal, elsewhere one line per file; then how many of each."""
+    if not rows:
+        console.print(f"{escape(str(source))} holds no notebook and no archive.", markup=False)
+        return
+    console.print(collected_table(rows, console.width) if console.is_terminal else Text(_lines(rows)))
+    console.print(collected_summary(rows), markup=False, soft_wrap=not console.is_terminal)
+
+
+def collected_table(rows: Iterable[Collected], width: int) -> Table:
+    """The table for a terminal of so many columns; long names are cut in the middle."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("from", "student", "chapter", "to", "why"):
-        table.add_column(name, overflow="fold")
+    for name in ("from", "student", "chapter"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("why", overflow="fold")
     for row in rows:
+        source, student, chapter, why = _cells(row)
         table.add_row(
-            *(Text(escape(part or "-")) for part in (row.source, row.student, row.chapter, row.target, row.why))
+            *map(Text, (cut(source, width * 3 // 10), cut(student, width // 5), cut(chapter, width // 5), why))
         )
     return table
+
+
+def collected_summary(rows: Sequence[Collected]) -> str:
+    """One line: how many notebooks lie in their chapter's folder now, and what became of the others."""
+    others: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        if row.settled:
+            continue
+        if not row.notebook:
+            what = "is no notebook", "are no notebooks"
+        elif row.student is None:
+            what = "names no student", "name no student"
+        elif row.chapter is None:
+            what = "names no chapter", "name no chapter"
+        else:
+            what = "was not copied", "were not copied"
+        others.setdefault(what, []).append(escape(row.source))
+    settled = [row for row in rows if row.settled]
+    students = len({row.student for row in settled})
+    files = f"{len(settled)} of {_count(len(rows), 'file')} sorted for {_count(students, 'student')}"
+    parts = [f"{len(names)} {what[len(names) > 1]}: {_some(names)}" for what, names in others.items()]
+    return "; ".join([files, *parts]) + "."
+
+
+def cut(text: str, width: int) -> str:
+    """At most `width` characters, the middle left out where there are more."""
+    if len(text) <= width:
+        return text
+    tail = (width - 1) // 2
+    return f"{text[: width - 1 - tail]}…{text[len(text) - tail :]}"
+
+
+def _cells(row: Collected) -> tuple[str, str, str, str]:
+    source, student, chapter, why = (escape(part or "-") for part in (row.source, row.student, row.chapter, row.why))
+    return source, student, chapter, why
+
+
+def _lines(rows: Iterable[Collected]) -> str:
+    cells = [("from", "student", "chapter", "why"), *map(_cells, rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)][:-1]
+    return "\n".join("  ".join([*map(str.ljust, line, widths), line[-1]]) for line in cells)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

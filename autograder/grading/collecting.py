@@ -22,7 +22,25 @@ _INBOUND = re.compile(r"^(?P<student>[^+]+)\+(?P<chapter>[^+]+)\+(?P<time>[^+]+)
 _MOODLE = re.compile(r"^(?P<student>.+?)_(?P<number>\d+)_assignsubmission_(?:file|onlinetext)_?(?P<rest>.*)$")
 _CANVAS = re.compile(r"^(?P<student>[^\W\d_][^_]*)_(?:LATE_)?(?P<number>\d+)_\d+_(?P<rest>.+)$")
 _WORDS = re.compile(r"[^\w.@-]+")
-MAX_COMPANIONS = 50  #: files beside a notebook that are copied with it
+MAX_COMPANIONS = 50  #: files that are copied beside a notebook, or of a student who handed in none
+MAX_UNUSABLE_BYTES = 20 << 20  #: all files together of a student who handed in no notebook
+_KINDS = {
+    "py": "a Python script",
+    "html": "a web page",
+    "htm": "a web page",
+    "doc": "a Word document",
+    "docx": "a Word document",
+    "odt": "a text document",
+    "rtf": "a text document",
+    "pages": "a text document",
+    "txt": "a text file",
+    "md": "a text file",
+    "pdf": "a PDF",
+    "png": "a picture",
+    "jpg": "a picture",
+    "jpeg": "a picture",
+    "heic": "a picture",
+}
 
 
 class CollectError(Exception):
@@ -43,6 +61,8 @@ class Collected:
         Where it went, below the target; None where it was not copied.
     why : str
         In words.
+    notebook : bool
+        Whether it is meant to be one.
     """
 
     source: str
@@ -50,12 +70,19 @@ class Collected:
     chapter: str | None
     target: str | None
     why: str
+    notebook: bool = True
+
+    @property
+    def settled(self) -> bool:
+        """Whether it is a notebook that lies in its chapter's folder now, so that nobody has to look."""
+        return self.notebook and self.chapter is not None and self.target is not None
 
 
 @dataclass(eq=False)
 class _Item:
     file: File
     student: str | None
+    certain: bool = False  # a folder or the platform names the student, not the file's own name alone
     number: str = ""
     named: str | None = None  # the chapter that a folder or file name says
     stamp: str | None = None
@@ -72,7 +99,8 @@ def collect(source: Path, submitted: Path, chapters: Mapping[str, Chapter]) -> l
     Returns
     -------
     list of Collected
-        One row per file that is, or may have been meant to be, a notebook.
+        One row per file that is, or may have been meant to be, a notebook; and of a student without a notebook, one
+        per file.
 
     Raises
     ------
@@ -115,7 +143,8 @@ def _unwrap(files: list[File], chapters: list[str]) -> list[tuple[File, tuple[st
             students = 2
         else:
             students = len({without_chapter(stem(name), chapters) for name in inside} - {""})
-        if chapter_in_name(paths[0][0], chapters) or students < 2:
+        around = paths[0][0]
+        if chapter_in_name(around, chapters) or _MOODLE.match(around) or students < 2:
             break
         paths = [path[1:] for path in paths]
     return list(zip(files, paths, strict=True))
@@ -130,15 +159,17 @@ def _item(file: File, path: tuple[str, ...], chapters: list[str]) -> _Item:
         name = (stem(part).rpartition(".")[0] or stem(part)) if last else part
         if found := _INBOUND.match(name):
             item.student, item.stamp = found["student"], found["time"].replace("_", " ")
+            item.certain = True
             name = found["chapter"]
         elif found := (_MOODLE.match(part) or _CANVAS.match(part)):
-            item.student, item.number = found["student"], found["number"]
+            item.student, item.number, item.certain = found["student"], found["number"], True
             name = stem(found["rest"])
         chapter = chapter_in_name(name, chapters)
         item.named = chapter or item.named
         rest = without_chapter(name, chapters)
         if item.student is None and (last or chapter is None):
             item.student = rest or None
+            item.certain = item.student is not None and not last
         beside_chapter = beside_chapter or rest
     item.student = item.student or beside_chapter or None
     return item
@@ -179,7 +210,10 @@ class _Collection:
         rows = []
         for (_, chapter), group in sorted(self.groups.items(), key=lambda pair: pair[0]):
             rows += self._group(group, self.chapters[chapter])
-        return rows + [self._homeless(item) for item in self.homeless if item.file not in self.along]
+        rows += [self._homeless(item) for item in self.homeless if item.file not in self.along]
+        for items in self._without_notebook().values():
+            rows += self._unusable(items)
+        return rows
 
     def _sort(self, item: _Item) -> None:
         item.chapter = item.named
@@ -199,24 +233,58 @@ class _Collection:
 
     def _homeless(self, item: _Item) -> Collected:
         if item.student is None:
-            return Collected(item.file.shown, None, item.chapter, None, "Nothing in its path names a student.")
+            return _row(item, None, "Nothing in its path names a student.")
         why = "Neither its name nor its cells name a chapter; grading will say what to ask for."
+        if item.attempt is None:
+            why = _no_notebook(item.file)
         return self._copy(item, item.file, self.submitted / item.student, item.file.name, why)
+
+    def _without_notebook(self) -> dict[str, list[_Item]]:
+        """What else there is of the students who handed in no notebook, by student."""
+        sorted_items = [item for group in self.groups.values() for item in group] + self.homeless
+        served = {item.student for item in sorted_items if item.attempt is not None}
+        found: dict[str, list[_Item]] = {}
+        for item in (item for items in self.beside.values() for item in items):
+            left_over = item.certain and not OTHER_FORM.search(item.file.name) and item.file.name != "timestamp.txt"
+            if item.student is not None and left_over and item.student not in served:
+                found.setdefault(item.student, []).append(item)
+        return found
+
+    def _unusable(self, items: list[_Item]) -> list[Collected]:
+        """Carry over what a student handed in instead of a notebook, so that `grade` knows the student and the files."""
+        home = self.submitted / (items[0].student or "")
+        home.mkdir(parents=True, exist_ok=True)
+        rows, size = [], 0
+        for item in items[:MAX_COMPANIONS]:
+            why = _no_notebook(item.file)
+            try:
+                size += len(item.file.read())
+            except FileTrouble as trouble:
+                why = str(trouble)
+            else:
+                if size <= MAX_UNUSABLE_BYTES:
+                    rows.append(self._copy(item, item.file, home / (item.chapter or ""), item.file.name, why))
+                    continue
+                why += f" Not copied: all files together exceed {MAX_UNUSABLE_BYTES >> 20} MB."
+            rows.append(_row(item, None, why))
+        if left := items[MAX_COMPANIONS:]:
+            why = f"Not copied, like all further files ({len(left)}): {MAX_COMPANIONS} are enough without a notebook."
+            rows.append(_row(left[0], None, why))
+        return rows
 
     def _group(self, group: list[_Item], chapter: Chapter) -> list[Collected]:
         student = group[0].student or ""
         folder = self.submitted / student / chapter.name
         attempts = [item.attempt for item in group if item.attempt is not None]
         if not attempts:
-            why = "It is no notebook; grading will say what to ask for."
-            return [self._copy(item, item.file, folder, item.file.name, why) for item in group]
+            return [self._copy(item, item.file, folder, item.file.name, _no_notebook(item.file)) for item in group]
         chosen, _, count = choose(attempts, chapter)
         chosen.data = chosen.reading = None
         rows = []
         for item in group:
             if item.attempt is not chosen:
                 why = "Another attempt counts." if item.attempt is not None else "There is a notebook as well."
-                rows.append(Collected(item.file.shown, student, chapter.name, None, why))
+                rows.append(_row(item, None, why))
                 continue
             why = "The chapter is in its path." if item.named else "Its cells are this chapter's."
             if count > 1:
@@ -231,17 +299,28 @@ class _Collection:
         return [row for row, item in zip(rows, group, strict=True) if item.file not in self.along]
 
     def _copy(self, item: _Item, file: File, folder: Path, name: str, why: str) -> Collected:
-        row = (file.shown, item.student, item.chapter)
         try:
             data = file.opener() if file.trouble is not None and file.path is not None else file.read()
         except FileTrouble as trouble:
-            return Collected(*row, None, str(trouble))
+            return _row(item, None, str(trouble))
         target, new = _write(folder / safe_name(name), data, file.modified)
         if not new:
             why = "It is there already."
         elif target.name != safe_name(name):
             why += " Another file of that name is there already, so it stands beside it."
-        return Collected(*row, target.relative_to(self.submitted).as_posix(), why)
+        return _row(item, target.relative_to(self.submitted).as_posix(), why)
+
+
+def _row(item: _Item, target: str | None, why: str) -> Collected:
+    return Collected(item.file.shown, item.student, item.chapter, target, why, item.attempt is not None)
+
+
+def _no_notebook(file: File) -> str:
+    """What a file is instead of a notebook, and what to do."""
+    if file.trouble is not None:
+        return file.trouble
+    kind = _KINDS.get(file.name.rpartition(".")[2].lower())
+    return f"{file.name} is {f'{kind}, ' if kind else ''}not a notebook; ask the student for the .ipynb file."
 
 
 def _write(path: Path, data: bytes, modified: float) -> tuple[Path, bool]:

@@ -1,13 +1,17 @@
 """`collect`: whatever the platform sends becomes nbgrader's folders, and the source stays as it was."""
 
 import hashlib
+import io
 import os
 
 import pytest
+from rich.console import Console
 
+from autograder.grading import collecting
 from autograder.grading.collecting import CollectError, collect
 from autograder.grading.intake import find
 from autograder.grading.recognize import chapter_in_name, without_chapter
+from autograder.terminal import print_collected
 from tests.grading.corpus import blank, encode, zipped
 from tests.grading.small_chapter import NAME, another_chapter, answered_notebook, other_chapter, small_chapter
 
@@ -162,6 +166,84 @@ def test_what_cannot_be_placed_says_why(tmp_path):
     assert "anna/notes.pdf" not in rows
     statuses = {(found.student, found.status) for found in find(tmp_path / "out", {NAME: CHAPTERS[NAME]})}
     assert statuses == {("anna", "unreadable"), ("ben", "unreadable")}
+
+
+EMMY = "Emmy Noether_1005_assignsubmission_file_"
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["folder", "zip"])
+def test_a_student_without_a_notebook_is_not_lost(tmp_path, packed):
+    files = {f"{EMMY}/essay.docx": b"PK", f"Jo Li_1006_assignsubmission_file_/{NAME}.ipynb": mine(), "README.md": b"x"}
+    source = put(tmp_path, {"in.zip": zipped(files)}) / "in.zip" if packed else put(tmp_path / "in", files)
+    rows = {row.student: row for row in collect(source, tmp_path / "out", CHAPTERS)}
+    assert set(rows) == {"Emmy-Noether", "Jo-Li"}
+    emmy = rows["Emmy-Noether"]
+    assert emmy.why == "essay.docx is a Word document, not a notebook; ask the student for the .ipynb file."
+    assert emmy.target == "Emmy-Noether/essay.docx" and not emmy.settled and rows["Jo-Li"].settled
+    assert (tmp_path / "out/Emmy-Noether/essay.docx").read_bytes() == b"PK"
+    found = {handin.student: handin for handin in find(tmp_path / "out", {NAME: CHAPTERS[NAME]})}
+    assert found["Emmy-Noether"].status == "missing" and "essay.docx" in found["Emmy-Noether"].notes[0].text
+
+
+def test_what_is_carried_over_without_a_notebook_is_bounded(tmp_path, monkeypatch):
+    monkeypatch.setattr(collecting, "MAX_UNUSABLE_BYTES", 1 << 20)
+    monkeypatch.setattr(collecting, "MAX_COMPANIONS", 3)
+    put(tmp_path / "in", {"anna/a.pdf": bytes(1 << 20), "anna/b.pdf": b"more", "ben/big.pdf": bytes(2 << 20)})
+    put(tmp_path / "in", {f"chen/{number}.png": b"" for number in range(6)})
+    rows = collect(tmp_path / "in", tmp_path / "out", CHAPTERS)
+    assert sorted(tree(tmp_path / "out")) == ["anna/a.pdf", "chen/0.png", "chen/1.png", "chen/2.png"]
+    whys = {row.source: row.why for row in rows if row.target is None}
+    assert set(whys) == {"anna/b.pdf", "ben/big.pdf", "chen/3.png"}
+    assert "exceed 1 MB" in whys["ben/big.pdf"] and "(3)" in whys["chen/3.png"]
+    assert {handin.student for handin in find(tmp_path / "out", CHAPTERS)} == {"anna", "ben", "chen"}
+
+
+def test_a_single_moodle_folder_names_the_student(tmp_path):
+    put(tmp_path / "in", {f"{EMMY}/{name}": b"x" for name in ("walk.py", "answers.pdf", "essay.docx")})
+    rows = collect(tmp_path / "in", tmp_path / "out", CHAPTERS)
+    assert {row.student for row in rows} == {"Emmy-Noether"}
+    assert sorted(tree(tmp_path / "out")) == [f"Emmy-Noether/{n}" for n in ("answers.pdf", "essay.docx", "walk.py")]
+
+
+def shown(tmp_path, files, **options):
+    (tmp_path / "in").mkdir()
+    console = Console(record=True, file=io.StringIO(), width=80, highlight=False, soft_wrap=True, **options)
+    rows = collect(put(tmp_path / "in", files), tmp_path / "out", CHAPTERS)
+    print_collected(console, tmp_path / "in", rows)
+    return console.export_text().splitlines()
+
+
+CLASS = {
+    f"anna/{NAME}.ipynb": mine(),
+    f"Wilhelmina van der Berg_1001_assignsubmission_file_/{NAME}.ipynb": mine(),
+    "ben/x.ipynb": b"",
+    "chen/essay.docx": b"x",
+}
+SUMMARY = "2 of 4 files sorted for 2 students; 1 names no chapter: ben/x.ipynb; 1 is no notebook: chen/essay.docx."
+
+
+def test_the_table_fits_a_terminal_of_80_columns(tmp_path):
+    lines = shown(tmp_path, CLASS, force_terminal=True)
+    summary = next(place for place, line in enumerate(lines) if line.startswith("2 of 4"))
+    assert all(len(line) <= 80 for line in lines)
+    assert lines[0].split() == ["from", "student", "chapter", "why"]
+    assert any(line.startswith("Wilhelmina v…") for line in lines)
+    assert " ".join(map(str.strip, lines[summary:])) == SUMMARY
+    words = set(" ".join(lines).split())
+    assert {"essay.docx", "document,", "notebook;", "student"} <= words
+
+
+def test_elsewhere_there_is_one_line_per_file(tmp_path):
+    lines = shown(tmp_path, CLASS, force_terminal=False)
+    assert len(lines) == 1 + len(CLASS) + 1
+    assert all(any(line.startswith(f"{source} ") for line in lines) for source in CLASS)
+    assert lines[-1] == SUMMARY
+
+
+def test_an_empty_folder_is_said_to_be_empty(tmp_path):
+    console = Console(record=True, file=io.StringIO(), width=80, soft_wrap=True)
+    print_collected(console, tmp_path, collect(tmp_path, tmp_path / "out", CHAPTERS))
+    assert console.export_text() == f"{tmp_path} holds no notebook and no archive.\n"
 
 
 def test_the_target_inside_the_source_is_not_collected_again(tmp_path):
