@@ -24,13 +24,13 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet $(PIP_FLAGS) -c constraints.txt -e '.[grading,triton,dev]'
 	@touch $@
 
-demo: setup  ## grade a class of sample submissions and open-able reports in demo-class/
+demo: setup  ## grade a sample class and write its reports to demo-class/
 	@$(BIN)/python -m tests.sample_class demo-class
 
-lab: setup notebooks  ## open the chapters in JupyterLab
+lab: setup  ## open the chapters in JupyterLab
 	$(BIN)/jupyter lab notebooks
 
-notebooks: setup  ## source/*.py -> notebooks/ (CHAPTER=01-graph for one)
+notebooks: setup  ## build notebooks/ from source/ (CHAPTER=01-graph for one)
 	@$(BIN)/autograder build $(CHAPTER)
 
 bank: setup  ## judge the bank of right and wrong answers (CHAPTER=01-graph for one)

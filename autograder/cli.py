@@ -106,33 +106,47 @@ def main() -> None:
 )
 @click.argument("chapters", nargs=-1)
 @click.option("--verify/--no-verify", "prove", default=True, help="Run the reference answers under two seeds.")
+@click.option("--force", is_flag=True, help="Write over a release that holds somebody's work.")
 @ROOT
 @ENGINE
 @one_sentence
-def build(chapters: tuple[str, ...], prove: bool, root: Path, engine: str) -> None:
-    from autograder.authoring.build import clean_stale, release, write_source_notebook
+def build(chapters: tuple[str, ...], prove: bool, force: bool, root: Path, engine: str) -> None:
+    from contextlib import nullcontext
+    from tempfile import TemporaryDirectory
+
+    from autograder.authoring.build import clean_stale, refuse_to_lose_answers, release, write_source_notebook
     from autograder.authoring.source import SourceError, source_names
     from autograder.authoring.verify import verify
-    from autograder.grading.course import load_chapter
+    from autograder.grading.course import load_chapter_at
 
     names = list(chapters) or source_names(root)
     if not names:
         raise SourceError(f"{root / 'source'} holds no chapter: write one as source/NN-topic.py.")
     if not chapters:
         clean_stale(root, names)
-    for name in names:
-        write_source_notebook(root, name)
-        console.print(f"{name}: {release(root, name).relative_to(root)}", markup=False)
-    if not prove:
-        return
-    broken = []
-    with _engine(engine, "auto", None, quiet=True) as runner:
+    broken: list[str] = []
+    with (
+        _engine(engine, "auto", None, quiet=True) if prove else nullcontext() as runner,
+        TemporaryDirectory() as drafts,
+    ):
         for name in names:
-            found = verify(load_chapter(root, name), runner)
-            broken += found.broken
-            constant = ", ".join(f"{key} {share:.0%}" for key, share in found.constant.items() if share)
-            if constant:
-                console.print(f"{name}: points on values that no seed changes: {constant}", markup=False)
+            target = root / "notebooks" / name / f"{name}.ipynb"
+            if not force:
+                refuse_to_lose_answers(target)
+            source = write_source_notebook(root, name)
+            draft = release(root, name, Path(drafts))
+            if runner is not None:
+                found = verify(load_chapter_at(name, source, draft), runner)
+                broken += found.broken
+                if found.broken:
+                    continue
+                constant = ", ".join(f"{key} {share:.0%}" for key, share in found.constant.items() if share)
+                if constant:
+                    console.print(f"{name}: points on values that no seed changes: {constant}", markup=False)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if not target.is_file() or target.read_bytes() != draft.read_bytes():
+                target.write_bytes(draft.read_bytes())
+            console.print(f"{name}: {target.relative_to(root)}", markup=False)
     for sentence in broken:
         errors.print(f"autograder: {sentence}", style="red", markup=False)
     if broken:
@@ -183,11 +197,13 @@ def grade(
     device: str,
     root: Path,
 ) -> None:
-    from autograder.grading.loading import choose, load_course
+    from autograder.grading.loading import choose, handed_in, load_course
 
     if not submitted.is_dir():
         raise click.UsageError(f"There is no folder {submitted}: name the folder of submissions with --submitted.")
     chosen = choose(root, chapters)
+    if not chapters:
+        chosen = handed_in(submitted, chosen)
     out = out or root
     url = gradebook or f"sqlite:///{(out / 'gradebook.db').resolve()}"
     # The engine comes before any source, submission or gradebook is opened; while it imports torch, we import the rest.
@@ -257,6 +273,9 @@ def check(files: tuple[str, ...], chapter: str | None, root: Path, engine: str, 
             for note in judged.notes:
                 console.print(escape(f"note: {note.text}"), markup=False)
             for exercise in judged.exercises:
+                if not exercise.checks:
+                    console.print(f"{exercise.id.removeprefix('check-')}: not in this file", markup=False)
+                    continue
                 rows = [Row(item.label, item.passed, item.message) for item in exercise.checks]
                 name = exercise.id.removeprefix("check-")
                 console.print(repr(CheckTable(name, rows, exercise.score or 0.0, exercise.max_score)), markup=False)
@@ -319,11 +338,13 @@ def collect(source: Path, submitted: Path, root: Path) -> None:
         raise SystemExit(1)
 
 
-@main.command(help="Write one HTML page of feedback per submission." + examples("autograder feedback --out feedback"))
+@main.command(
+    help="Write one HTML page of feedback per submission." + examples("autograder feedback --out feedback-pages")
+)
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    default=Path("feedback"),
+    default=Path("feedback-pages"),
     show_default=True,
     help="The folder to write to.",
 )
@@ -368,9 +389,10 @@ def report(out: Path, gradebook: str | None, root: Path) -> None:
 
 @main.command(
     help="Write grades.csv: one line per student and chapter, late penalties and scores given by hand included."
-    + examples("autograder export --to grades.csv")
+    + examples("autograder export --out grades.csv")
 )
 @click.option(
+    "--out",
     "--to",
     "target",
     type=click.Path(path_type=Path),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from autograder.authoring.build import release, write_source_notebook
-from autograder.authoring.source import source_names
+from autograder.authoring.source import SourceError, source_names
 from autograder.authoring.verify import verify
 from autograder.engine import open_engine
 from autograder.grading.course import load_chapter
@@ -23,8 +23,16 @@ def judge_chapter(engine, name: str, exercise: str | None, file: str | None) -> 
         print("BROKEN", sentence)
     if found.broken:
         return len(found.broken)
+    lost = {entry.exercise for entry in entries(name)} - set(chapter.exercises)
+    for folder in sorted(lost):
+        print(
+            f"BAD  tests/bank/{name}/{folder}: the chapter has no exercise {folder!r}; it has {', '.join(chapter.exercises)}"
+        )
+    bare = [one for one in chapter.exercises if one not in {entry.exercise for entry in entries(name)}]
+    for one in bare:
+        print(f"BAD  tests/bank/{name}/{one}: the exercise has no answers in the bank")
     chosen = [e for e in entries(name) if exercise in (None, e.exercise) and file in (None, e.path.name)]
-    bad = 0
+    bad = len(lost) + len(bare)
     for entry, result, problems in faults(chapter, chosen, engine):
         bad += bool(problems)
         print(f"{'BAD ' if problems else 'ok  '} {entry.path.relative_to(ROOT)}  {result.score:g}/{result.max_score:g}")
@@ -38,8 +46,12 @@ def judge_chapter(engine, name: str, exercise: str | None, file: str | None) -> 
 
 
 def main(name: str | None = None, exercise: str | None = None, file: str | None = None) -> int:
-    with open_engine() as engine:
-        bad = sum(judge_chapter(engine, one, exercise, file) for one in ([name] if name else source_names(ROOT)))
+    try:
+        with open_engine() as engine:
+            bad = sum(judge_chapter(engine, one, exercise, file) for one in ([name] if name else source_names(ROOT)))
+    except SourceError as error:
+        print(error, file=sys.stderr)
+        return 2
     return bool(bad)
 
 

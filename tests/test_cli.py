@@ -71,7 +71,7 @@ def test_feedback_report_and_export_read_the_gradebook(handed_in):
     for words in (["feedback"], ["report"], ["export"]):
         done = autograder(handed_in, *words)
         assert done.returncode == 0, done.stderr
-    page = (handed_in / "feedback" / "bob" / NAME / f"{NAME}.html").read_text()
+    page = (handed_in / "feedback-pages" / "bob" / NAME / f"{NAME}.html").read_text()
     assert "Nothing was doubled." in page and "Double every element." in page and "hidden_input" not in page
     assert "Nothing was doubled." in (handed_in / "report.html").read_text()
     assert "bob" in (handed_in / "grades.csv").read_text()
@@ -141,7 +141,7 @@ def test_check_judges_a_notebook_and_a_file_of_answers(course):
     assert autograder(course, "check", "mine.ipynb").returncode == 0
     assert autograder(course, "check", "mine.py").returncode == 0
     half = autograder(course, "check", "half.py")
-    assert half.returncode == 1 and "4 of 5 points" in half.stdout and "name 'guess' is not defined" in half.stdout
+    assert half.returncode == 1 and "4 of 5 points" in half.stdout and "guess: not in this file" in half.stdout
     stub = autograder(course, "check", NAME)
     assert stub.returncode == 1 and "Not written yet." in stub.stdout
 
@@ -173,3 +173,34 @@ def test_what_this_machine_cannot_grade_waits_for_a_person(course):
     assert only["exercises"][0]["manual"] and only["exercises"][0]["score"] is None
     with Book.open(f"sqlite:///{course / 'gradebook.db'}", "autograd") as book:
         assert all(row.needs_manual_grade for row in book.rows())
+
+
+def test_a_refused_build_leaves_the_release_as_it_was(course):
+    path = course / "notebooks" / NAME / f"{NAME}.ipynb"
+    before = path.read_bytes()
+    mini_course.write_text(course, mini_course.TEXT.replace("double(2), 4", "double(2), 5"))
+    done = autograder(course, "build")
+    assert done.returncode == 2 and "expected 5, got 4" in done.stderr
+    assert path.read_bytes() == before
+
+
+def test_a_build_does_not_write_over_answers(course):
+    path = course / "notebooks" / NAME / f"{NAME}.ipynb"
+    path.write_text(json.dumps(filled(course, RIGHT)))
+    before = path.read_bytes()
+    done = autograder(course, "build", "--no-verify")
+    assert done.returncode == 2 and "holds somebody's work" in done.stderr
+    assert path.read_bytes() == before
+    assert autograder(course, "build", "--no-verify", "--force").returncode == 0
+    assert path.read_bytes() != before
+
+
+def test_an_answer_that_does_not_run_is_named_with_its_error(course):
+    hand_in(course, "ada", filled(course, {**RIGHT, "double": "def double(n:\n    return n"}))
+    assert autograder(course, "grade", "--submitted", "submitted", "--json", "out.json").returncode == 0
+    (only,) = json.loads((course / "out.json").read_text())["submissions"]
+    assert only["score"] == 1.0
+    (note,) = [note for note in only["notes"] if note["code"] == "answer-stopped"]
+    assert note["cell"] == "double" and "SyntaxError" in note["text"] and not note["needs_person"]
+    (course / "mine.py").write_text("def double(n:\n    return n")
+    assert "SyntaxError" in autograder(course, "check", "mine.py", "--chapter", NAME).stdout

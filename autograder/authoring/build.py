@@ -5,6 +5,7 @@ The first arrow is jupytext, the second nbgrader's own generate_assignment. The 
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import shutil
@@ -90,9 +91,38 @@ def release(root: Path, name: str, to: Path | None = None) -> Path:
     return target
 
 
+def refuse_to_lose_answers(path: Path) -> None:
+    """Raise SourceError where the release at `path` is somebody's work: it was run, or its stubs are filled."""
+    try:
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        worked = any(
+            cell.get("outputs")
+            or cell.get("execution_count")
+            or (
+                cell["metadata"].get("nbgrader", {}).get("solution") and "YOUR CODE HERE" not in "".join(cell["source"])
+            )
+            for cell in cells
+            if cell["cell_type"] == "code"
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return  # not there, or no notebook: nothing to lose
+    if worked:
+        raise SourceError(f"{path} holds somebody's work: move it away, or build with --force to write over it.")
+
+
 def check_cells(notebook: Any, name: str) -> None:
     """Raise SourceError where a check cell breaks the grammar, or disagrees with its metadata."""
     answers = {c.metadata.nbgrader.grade_id for c in notebook.cells if c.metadata.get("nbgrader", {}).get("solution")}
+    for cell in notebook.cells:
+        where = cell.metadata.get("nbgrader", {}).get("grade_id") or cell.source.strip().split("\n")[0][:60]
+        if cell.source.count("BEGIN SOLUTION") != cell.source.count("END SOLUTION"):
+            raise SourceError(
+                f"source/{name}.py, cell {where}: every `### BEGIN SOLUTION` needs its `### END SOLUTION`."
+            )
+        if "BEGIN HIDDEN TESTS" in cell.source and not cell.metadata.get("nbgrader", {}).get("grade"):
+            raise SourceError(
+                f"source/{name}.py, cell {where}: hidden tests stand in a cell that is not graded; is its metadata right?"
+            )
     for cell in notebook.cells:
         metadata = cell.metadata.get("nbgrader", {})
         if not metadata.get("grade") or cell.cell_type != "code":

@@ -19,6 +19,7 @@ from typing import Any, cast
 
 from autograder import __version__
 from autograder.engine.api import Cell, CellRun, Engine, Job, Role, Run
+from autograder.grading.answer_errors import error_notes
 from autograder.grading.autograded import autograded_notebook, unreadable_notebook
 from autograder.grading.course import Chapter, Course, CourseCell
 from autograder.grading.gradebook import Book, BookError, Written
@@ -187,7 +188,7 @@ class Campaign:
             run.engine,
             run.sandbox,
             _source(handin),
-            pending.notes + [Note("run", text) for text in run.notes],
+            pending.notes + [Note("run", text) for text in run.notes] + error_notes(run.cells, chapter.exercises),
             exercises,
         )
         outputs = {cell.id: cell.outputs for cell in run.cells if cell.outputs}

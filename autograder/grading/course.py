@@ -120,9 +120,12 @@ def load_chapter(root: Path, name: str) -> Chapter:
     CourseError
         A notebook is not there or is not one, the two are not in step, or a cell's metadata is wrong.
     """
-    source = _load(root / "source" / name / f"{name}.ipynb", name)
-    release = _load(root / "notebooks" / name / f"{name}.ipynb", name)
-    return chapter_of(name, source, release)
+    return load_chapter_at(name, root / "source" / name / f"{name}.ipynb", root / "notebooks" / name / f"{name}.ipynb")
+
+
+def load_chapter_at(name: str, source: Path, release: Path) -> Chapter:
+    """Load a chapter from these two notebooks; errors as `load_chapter`."""
+    return chapter_of(name, _load(source, name), _load(release, name))
 
 
 def chapter_of(name: str, source: dict[str, Any], release: dict[str, Any]) -> Chapter:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.engine.api import Cell, CellRun, Engine, Job, Role
+from autograder.grading.answer_errors import error_notes
 from autograder.grading.course import Chapter, CourseError, chapter_of
 from autograder.grading.jobs import CELL_LIMIT, CHECK_MARGIN, OWN_LIMIT, parsed
 from autograder.grading.judge import judge
@@ -87,10 +88,14 @@ def check_file(engine: Engine, chapters: dict[str, Chapter], path: Path, name: s
             for placed in restored.cells
             if placed.run
         ]
+    absent = _absent(chapter, path, data)
     run = next(iter(engine.run([Job(str(path), tuple(cells), PRACTICE_SEED)])))
     runs = {cell.id: cell for cell in run.cells}
     exercises = []
     for cell in chapter.checks:
+        if cell.exercise in absent:
+            exercises.append(ExerciseResult(cell.id, "not-run", False, 0.0, cell.points))
+            continue
         result = runs.get(cell.id) or CellRun(cell.id)
         expected = {
             label.removesuffix(EXPECTED_MARK): value
@@ -98,7 +103,18 @@ def check_file(engine: Engine, chapters: dict[str, Chapter], path: Path, name: s
             if label.endswith(EXPECTED_MARK)
         }
         exercises.append(judge(cell.id, parsed(visible(cell.source)), result, expected, max_score=cell.points))
+    notes += error_notes(run.cells, [*chapter.exercises, "answers"])
     return Judged(path, chapter.name, exercises, notes)
+
+
+def _absent(chapter: Chapter, path: Path, data: bytes) -> set[str]:
+    """Exercises that a .py file of answers does not define."""
+    if path.suffix != ".py":
+        return set()
+    try:
+        return set(chapter.exercises) - set(_bound(ast.parse(data).body))
+    except (SyntaxError, ValueError):
+        return set()
 
 
 def _check_cell(chapter: Chapter, cell_id: str) -> Cell:

@@ -30,6 +30,14 @@ def choose(root: Path, names: Sequence[str] = ()) -> list[str]:
     return chosen
 
 
+def handed_in(submitted: Path, names: Sequence[str]) -> list[str]:
+    """Those of the chapters that somebody has a folder for; all where a student's folder holds files itself."""
+    students = [folder for folder in submitted.iterdir() if folder.is_dir()]
+    if any(path.is_file() for folder in students for path in folder.iterdir() if not path.name.startswith(".")):
+        return list(names)
+    return [name for name in names if any((folder / name).exists() for folder in students)] or list(names)
+
+
 def load_course(root: Path, names: Sequence[str] = ()) -> Course:
     """Load chapters (all by default), building those whose text is newer than their notebooks.
 

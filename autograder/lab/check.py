@@ -158,7 +158,9 @@ class Check:
 def visible_message(observed: Observation, difference: str, wrong: verdict.Wrong, hint: str) -> str:
     """What a learner reads: how the value differs, then the sentence that explains it."""
     sentence = verdict.explanation(observed, wrong, hint)
-    return f"{difference} {sentence}" if sentence else difference
+    if not sentence:
+        return difference
+    return f"{difference}{'' if difference.endswith(('.', '!', '?', ':')) else '.'} {sentence}"
 
 
 def score_of(points: float, earned: float, total: float) -> float:

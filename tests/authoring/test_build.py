@@ -55,7 +55,7 @@ def test_the_address_is_one_setting(course):
             "lacks nbgrader's",
         ),
         (("hidden_input * 2,", "hidden_input,"), "bare name"),
-        (("### END SOLUTION\n\n# %% nbgrader", "\n\n# %% nbgrader"), "nbgrader could not release"),
+        (("### END SOLUTION\n\n# %% nbgrader", "\n\n# %% nbgrader"), "needs its `### END SOLUTION`"),
     ],
 )
 def test_a_broken_text_is_refused_with_one_sentence(tmp_path, change, says):
