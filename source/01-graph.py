@@ -1328,7 +1328,7 @@ if device().type == "cuda":
         print(f"{name}: returns after {times['returns']:.2f} ms, finished after {times['finished']:.2f} ms")
 else:
     print("There is no GPU here.")
-    print(show_recording("01-launches"))
+show_recording("01-launches")
 
 # %% [markdown]
 # ## If you get this error
