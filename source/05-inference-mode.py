@@ -841,9 +841,9 @@ def shared():
             out["e"][1] is out["f"].action, out["e"][2] is out["g"]]
 
 def many():
-    """A hundred tensors, all different: none may be taken for another."""
-    values = list(range(100))
-    return torch.cat(to_training([inference([float(v)]) for v in values]) + to_training([inference([float(v)]) for v in values]))
+    """Two hundred tensors in two calls, all different: none may be taken for another."""
+    first = to_training([inference([float(v)]) for v in range(100)])
+    return torch.cat(first + to_training([inference([float(v)]) for v in range(100, 200)]))
 
 def unchanged():
     tensor, inner = inference(numbers), {"k": inference([1])}
@@ -899,7 +899,7 @@ check("dtypes and shapes", dtypes, [[torch.float64, (3,)], [torch.bfloat16, (3,)
       hint="A copy has the shape and dtype of its original: clone().")
 check("one object met twice stays one", shared, [[True, True, True], True, True, True, True],
       hint="The same tensor, or the same container, was converted twice and came back as two. Remember results by id.")
-check("different objects stay different", many, torch.cat([torch.arange(100.0), torch.arange(100.0)]),
+check("different objects stay different", many, torch.arange(200.0),
       hint="An id was taken for another object's. Keep the original alive as long as you remember its id, and remember only within one call.")
 check("the batch itself is unchanged", unchanged, [True, True, True, True, True, torch.tensor(numbers)],
       hint="You edited the batch that you were given. Build new containers.")
