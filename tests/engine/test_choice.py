@@ -35,17 +35,20 @@ def test_without_a_sandbox_the_warm_engine_says_so() -> None:
         assert not _sleepers()
 
 
-def _sleepers() -> list[str]:
-    found = []
-    for path in Path("/proc").glob("[0-9]*/task/*/children"):
+def _sleepers() -> list[int]:
+    """Processes that detached from an engine of this process. Others, run beside us, are told apart by their command line."""
+    zygotes: dict[int, tuple[bytes, int]] = {}
+    for path in Path("/proc").glob("[0-9]*"):
         try:
-            line = Path(path.parents[2], "cmdline").read_bytes()
-            parent = int(Path(path.parents[2], "stat").read_text().rpartition(")")[2].split()[1])
+            line = (path / "cmdline").read_bytes()
+            parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
         except OSError:
             continue
-        if b"engine.inside.zygote" in line and parent == 1:
-            found.append(str(path))
-    return found
+        if b"engine.inside.zygote" in line:
+            zygotes[int(path.name)] = (line, parent)
+    ours = {line for line, parent in zygotes.values() if parent == os.getpid()}
+    assert ours
+    return [pid for pid, (line, parent) in zygotes.items() if parent == 1 and line in ours]
 
 
 _REFUSED = """
