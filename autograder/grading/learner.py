@@ -11,13 +11,13 @@ from pathlib import Path
 from autograder.engine.api import Cell, CellRun, Engine, Job, Role
 from autograder.grading.answer_errors import error_notes
 from autograder.grading.course import Chapter, CourseError, chapter_of
-from autograder.grading.jobs import CELL_LIMIT, CHECK_MARGIN, OWN_LIMIT, parsed
+from autograder.grading.jobs import CELL_LIMIT, OWN_LIMIT, check_job_cell, parsed
 from autograder.grading.judge import judge
 from autograder.grading.reading import Reading, Unreadable, read_notebook
 from autograder.grading.recognize import chapter_in_cells
 from autograder.grading.restore import restore
 from autograder.grading.results import ExerciseResult, Note
-from autograder.grammar import EXPECTED_MARK, visible
+from autograder.grammar import EXPECTED_MARK
 
 PRACTICE_SEED = 1
 
@@ -82,7 +82,7 @@ def check_file(engine: Engine, chapters: dict[str, Chapter], path: Path, name: s
         restored = restore(reading, chapter)
         notes = [*reading.notes, *restored.notes]
         cells = [
-            _check_cell(chapter, placed.id)
+            check_job_cell(chapter.by_id[placed.id], expected=True)
             if placed.role == "check"
             else Cell(placed.id, placed.source, _role(placed.role), placed.exercise, CELL_LIMIT)
             for placed in restored.cells
@@ -102,7 +102,7 @@ def check_file(engine: Engine, chapters: dict[str, Chapter], path: Path, name: s
             for label, value in result.observations.items()
             if label.endswith(EXPECTED_MARK)
         }
-        exercises.append(judge(cell.id, parsed(visible(cell.source)), result, expected, max_score=cell.points))
+        exercises.append(judge(cell.id, parsed(cell.source), result, expected, max_score=cell.points))
     notes += error_notes(run.cells, [*chapter.exercises, "answers"])
     return Judged(path, chapter.name, exercises, notes)
 
@@ -117,18 +117,11 @@ def _absent(chapter: Chapter, path: Path, data: bytes) -> set[str]:
         return set()
 
 
-def _check_cell(chapter: Chapter, cell_id: str) -> Cell:
-    cell = chapter.by_id[cell_id]
-    grammar = parsed(visible(cell.source))
-    limit = max(call.limit for call in grammar.calls) + CHECK_MARGIN
-    return Cell(cell.id, grammar.program(expected=True), "check", cell.exercise, limit)
-
-
 def _answer_cells(chapter: Chapter, text: str) -> list[Cell]:
     """Set-up cells, the file as one cell, then every check."""
     cells = [Cell(c.id, c.released, "course", None, CELL_LIMIT) for c in chapter.cells if c.role == "course"]
     cells.append(Cell("answers", text, "answer", None, OWN_LIMIT))
-    return cells + [_check_cell(chapter, cell.id) for cell in chapter.checks]
+    return cells + [check_job_cell(cell, expected=True) for cell in chapter.checks]
 
 
 def _role(role: str) -> Role:
