@@ -142,8 +142,19 @@ class Database:
                 "name another gradebook."
             )
         if self.course_id not in courses:
+            self._add_course(course)
+
+    def _add_course(self, course: sa.Table) -> None:
+        """Enter this course, unless another program, opening the same fresh gradebook, has just done so."""
+        mine = course.c.id == self.course_id
+        try:
             with self.writing() as connection:
-                connection.execute(course.insert().values(id=self.course_id))
+                if connection.scalar(sa.select(course.c.id).where(mine)) is None:
+                    connection.execute(course.insert().values(id=self.course_id))
+        except BookError as error:
+            # With several writers at once the other one can still be between our look and our insert.
+            if not isinstance(error.__cause__, sa.exc.IntegrityError):
+                raise
 
     @contextmanager
     def _sentences(self) -> Iterator[None]:

@@ -537,6 +537,22 @@ def test_two_graders_at_once(tmp_path, book):
         assert theirs.find_submission("01-graph", "bea").score == 9.25
 
 
+def test_a_fresh_gradebook_may_be_opened_by_several_at_once(tmp_path):
+    from concurrent.futures import ThreadPoolExecutor
+
+    together = threading.Barrier(4)
+
+    def students(url: str) -> list[str]:
+        together.wait()
+        with Book.open(url, "autograd") as book:
+            return book.students()
+
+    with ThreadPoolExecutor(4) as pool:
+        for number in range(15):
+            url = f"sqlite:///{tmp_path / f'{number}.db'}"
+            assert list(pool.map(students, [url] * 4)) == [[]] * 4
+
+
 def test_a_killed_grader_leaves_whole_submissions(tmp_path):
     program = """
 import sys
