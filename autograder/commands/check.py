@@ -1,0 +1,53 @@
+"""`autograder check`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from autograder.commands.shared import ENGINE, ROOT, SANDBOX, console, examples, one_sentence, running_engine
+
+
+@click.command(
+    help="Judge your own work by the checks that stand in the notebooks. FILE is a notebook, a .py file of answers, or a chapter's name."
+    + examples(
+        "autograder check notebooks/01-graph/01-graph.ipynb", "autograder check my_answers.py --chapter 01-graph"
+    ),
+)
+@click.argument("files", nargs=-1, required=True, metavar="FILE ...")
+@click.option("--chapter", default=None, help="The chapter, where the file does not say.")
+@ROOT
+@ENGINE
+@SANDBOX
+@one_sentence
+def check(files: tuple[str, ...], chapter: str | None, root: Path, engine: str, sandbox: str) -> None:
+    from autograder.grading.course import CourseError
+    from autograder.grading.learner import check_file, released_chapters
+    from autograder.lab.table import CheckTable, Row
+    from autograder.reporting.table import escape
+
+    known = released_chapters(root)
+    if not known:
+        raise CourseError(f"{root / 'notebooks'} holds no released chapter: run this in the course's root.")
+    paths = [root / "notebooks" / file / f"{file}.ipynb" if file in known else Path(file) for file in files]
+    full = True
+    with running_engine(engine, sandbox, 1, quiet=True) as runner:
+        for path in paths:
+            judged = check_file(runner, known, path, chapter)
+            for note in judged.notes:
+                console.print(escape(f"note: {note.text}"), markup=False)
+            for exercise in judged.exercises:
+                if not exercise.checks:
+                    console.print(f"{exercise.id.removeprefix('check-')}: not in this file", markup=False)
+                    continue
+                rows = [Row(item.label, item.passed, item.message) for item in exercise.checks]
+                name = exercise.id.removeprefix("check-")
+                console.print(repr(CheckTable(name, rows, exercise.score or 0.0, exercise.max_score)), markup=False)
+            console.print(
+                f"{path}: {judged.score:g} of {judged.max_score:g} points by the visible checks of {judged.chapter}",
+                markup=False,
+            )
+            full = full and judged.score >= judged.max_score
+    if not full:
+        raise SystemExit(1)

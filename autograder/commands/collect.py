@@ -1,0 +1,28 @@
+"""`autograder collect`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from autograder.commands.shared import ROOT, console, examples, one_sentence
+
+
+@click.command(
+    help="Sort what was collected, in whatever shape, into nbgrader's: submitted/STUDENT/CHAPTER/CHAPTER.ipynb. SOURCE is a folder or a zip; "
+    "nothing in it is changed." + examples("autograder collect moodle-download.zip --submitted submitted"),
+)
+@click.argument("source", type=click.Path(path_type=Path))
+@click.option("--submitted", required=True, type=click.Path(path_type=Path), help="The folder to fill.")
+@ROOT
+@one_sentence
+def collect(source: Path, submitted: Path, root: Path) -> None:
+    from autograder.grading.collecting import collect as collect_files
+    from autograder.grading.loading import load_course
+    from autograder.terminal import print_collected
+
+    rows = collect_files(source, submitted, load_course(root).chapters)
+    print_collected(console, source, rows)
+    if not all(row.settled for row in rows) or not rows:
+        raise SystemExit(1)
