@@ -16,6 +16,7 @@ import sys
 import tempfile
 import threading
 import time
+import weakref
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -28,6 +29,7 @@ from autograder.engine.inside.wire import Inbox, Wire, WireError
 from autograder.engine.limits import Limits
 from autograder.engine.outputs import Collector
 from autograder.engine.schedule import Attempt, Lane, run_all, run_job
+from autograder.interrupts import whole
 
 TRIAL = 20.0  #: seconds that the parent may take to try its wall
 START = 60.0  #: seconds that it may take to import everything
@@ -193,18 +195,21 @@ class Parent:
     """
 
     def __init__(self, isolated: bool, hide: tuple[str, ...] = (), trial: bool = False) -> None:
-        self.scratch = tempfile.mkdtemp(prefix="autograder-")
-        for folder in ("home", "root", "trial"):
-            os.mkdir(os.path.join(self.scratch, folder))
-        home = os.path.join(self.scratch, "home")
-        self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "autograder.engine.inside.zygote", str(theirs.fileno()), self.scratch,
-             "trial" if trial else "isolate" if isolated else "plain", *hide],
-            pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=environment(home),
-            cwd=home, start_new_session=True,
-        )  # fmt: skip
-        theirs.close()
+        with whole():
+            self.scratch = tempfile.mkdtemp(prefix="autograder-")
+            for folder in ("home", "root", "trial"):
+                os.mkdir(os.path.join(self.scratch, folder))
+            home = os.path.join(self.scratch, "home")
+            self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "autograder.engine.inside.zygote", str(theirs.fileno()), self.scratch,
+                 "trial" if trial else "isolate" if isolated else "plain", *hide],
+                pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=environment(home),
+                cwd=home, start_new_session=True,
+            )  # fmt: skip
+            theirs.close()
+            # Also where an interrupt loses this object before anybody can close it.
+            self.close = weakref.finalize(self, _end_parent, self.control, self.process, self.scratch)
         self.lock, self.ready, self.memory = threading.Lock(), False, 0
         self.missing: list[str] = self._hear(TRIAL)["missing"]
 
@@ -244,15 +249,17 @@ class Parent:
         ours.close()
         raise EngineUnavailable("The warm engine's parent process has ended.")
 
-    def close(self) -> None:
-        """End the parent, and with it every child."""
-        self.control.close()
+
+def _end_parent(control: socket.socket, process: subprocess.Popen[bytes], scratch: str) -> None:
+    """End the parent, and with it every child, and clear away its folder."""
+    with whole():
+        control.close()
         try:
-            self.process.wait(5.0)
+            process.wait(5.0)
         except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-        shutil.rmtree(self.scratch, ignore_errors=True)
+            process.kill()
+            process.wait()
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 class _Gone(Exception):

@@ -22,6 +22,7 @@ MAX_FILES = 5_000  #: in one student's folder, or in one archive
 MAX_UNPACKED = 512 << 20  #: bytes that one archive may hold, archives inside it included
 CLASS_FILES, CLASS_UNPACKED = 200_000, 64 << 30  #: the same for an archive that holds a whole class
 MAX_NESTED = 3  #: archives in archives
+_TRIES = 5  #: readings of a file that is written to meanwhile
 _MAX_DIRECTORY = 8 << 20  #: bytes of a zip's list of contents
 _UNOPENED = (".tar", ".tgz", ".tar.gz", ".gz", ".bz2", ".xz", ".zst", ".rar", ".7z")
 # Control characters, line separators, and the marks that turn the direction of writing.
@@ -53,7 +54,7 @@ class File:
     modified: float
     path: Path | None
     trouble: str | None
-    opener: Callable[[], bytes]
+    opener: Callable[[int], bytes]
 
     @property
     def name(self) -> str:
@@ -64,11 +65,11 @@ class File:
         """The path to show people."""
         return "/".join(self.parts)
 
-    def read(self) -> bytes:
-        """The bytes, at most `reading.MAX_BYTES`; FileTrouble where they cannot be had."""
+    def read(self, limit: int = MAX_BYTES) -> bytes:
+        """The bytes, at most `limit`; FileTrouble where they cannot be had."""
         if self.trouble is not None:
             raise FileTrouble(self.trouble)
-        return self.opener()
+        return self.opener(limit)
 
 
 def open_file(path: Path) -> BinaryIO:
@@ -88,11 +89,16 @@ def open_file(path: Path) -> BinaryIO:
 
 def read_file(path: Path, limit: int = MAX_BYTES) -> bytes:
     """The bytes of a regular file, at most `limit`. Errors as `File.read`."""
-    with open_file(path) as file:
-        try:
-            data = file.read(limit + 1)
-        except OSError as error:
-            raise FileTrouble(_cannot_open(path.name, error)) from None
+    for _ in range(_TRIES):
+        with open_file(path) as file:
+            try:
+                before, data, after = os.fstat(file.fileno()), file.read(limit + 1), os.fstat(file.fileno())
+            except OSError as error:
+                raise FileTrouble(_cannot_open(path.name, error)) from None
+        if (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns):
+            break
+    else:
+        raise FileTrouble(f"{path.name} was being written to all the while; grade again when that is done.")
     if len(data) > limit:
         raise FileTrouble(
             f"{path.name} is larger than {limit >> 20} MB; ask the student to clear all outputs and hand it in again."
@@ -222,11 +228,11 @@ def _open_zip(file: BinaryIO, name: str, budget: _Budget) -> zipfile.ZipFile:
 
 
 def _member_file(archive: zipfile.ZipFile, info: zipfile.ZipInfo, budget: _Budget) -> BinaryIO:
-    return io.BytesIO(_member(archive, info, budget))
+    return io.BytesIO(_member(archive, info, budget, MAX_BYTES))
 
 
-def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, budget: _Budget) -> bytes:
-    limit = min(MAX_BYTES, budget.bytes)
+def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, budget: _Budget, limit: int) -> bytes:
+    limit = min(limit, budget.bytes)
     try:
         with archive.open(info) as file:
             data = file.read(limit + 1)
@@ -281,12 +287,14 @@ def _kind_trouble(name: str) -> str | None:
 
 
 def _troubled(parts: tuple[str, ...], trouble: str) -> File:
-    return File(parts, 0.0, None, trouble, lambda: b"")
+    return File(parts, 0.0, None, trouble, lambda limit: b"")
 
 
 def _cannot_open(name: str, error: OSError) -> str:
     if getattr(error, "errno", None) == 40:  # ELOOP: a link where a file was
         return f"{readable(name)} is a link and was not followed; ask the student for the file itself."
+    if isinstance(error, FileNotFoundError):
+        return f"{readable(name)} was there a moment ago and is gone; put it back, or grade again."
     return f"{readable(name)} cannot be opened ({error.strerror or error}); see to its permissions, then grade again."
 
 

@@ -30,6 +30,7 @@ from autograder.grading.reading import Unreadable, read_notebook
 from autograder.grading.references import References
 from autograder.grading.restore import Restored, restore
 from autograder.grading.results import ClassResult, ExerciseResult, Note, Source, SubmissionResult, SubmissionStatus
+from autograder.interrupts import whole
 
 BATCH_SECONDS = 0.5  #: the most work that a killed grader has to do again
 BATCH_SIZE = 64
@@ -94,11 +95,14 @@ class Campaign:
         BookError
             Where the gradebook refuses; what was written before stays.
         """
-        with tempfile.TemporaryDirectory() as spool:
-            try:
-                for run in self.engine.run(self._jobs(submitted, Path(spool))):
-                    self._finish(run)
-            finally:
+        with whole():
+            spool = tempfile.TemporaryDirectory(prefix="autograder-")
+        try:
+            for run in self.engine.run(self._jobs(submitted, Path(spool.name))):
+                self._finish(run)
+        finally:
+            with whole():
+                spool.cleanup()
                 self._flush()
         self.results.sort(key=lambda result: (result.student, result.chapter))
         return ClassResult(self.course.course_id, self.seed, torch_version(), self.results)
@@ -117,6 +121,8 @@ class Campaign:
 
     def _finish(self, run: Run) -> None:
         pending = self._pending.pop(run.key)
+        for _, copy in pending.handin.files:
+            copy.unlink(missing_ok=True)  # a class's files together would fill the disk
         try:
             self._judge(run, pending)
         except (BookError, OSError):
@@ -235,7 +241,8 @@ class Campaign:
         batch, self._batch = self._batch, []
         self._flushed = time.monotonic()
         if batch:
-            self.book.write(batch)
+            with whole():  # the notebooks to show are in their places before the transaction ends
+                self.book.write(batch)
             for item in batch:
                 self.results.append(item.result)
                 self.on_result(item.result)

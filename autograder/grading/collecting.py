@@ -16,6 +16,7 @@ from pathlib import Path
 from autograder.grading.archives import File, FileTrouble, walk, walk_archive
 from autograder.grading.attempts import OTHER_FORM, Attempt, choose, is_notebook, stem
 from autograder.grading.course import Chapter
+from autograder.grading.reading import MAX_BYTES
 from autograder.grading.recognize import chapter_in_cells, chapter_in_name, without_chapter
 
 _INBOUND = re.compile(r"^(?P<student>[^+]+)\+(?P<chapter>[^+]+)\+(?P<time>[^+]+)(\+.*)?$")
@@ -300,7 +301,7 @@ class _Collection:
 
     def _copy(self, item: _Item, file: File, folder: Path, name: str, why: str) -> Collected:
         try:
-            data = file.opener() if file.trouble is not None and file.path is not None else file.read()
+            data = file.opener(MAX_BYTES) if file.trouble is not None and file.path is not None else file.read()
         except FileTrouble as trouble:
             return _row(item, None, str(trouble))
         target, new = _write(folder / safe_name(name), data, file.modified)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
-from autograder.grading.archives import File, FileTrouble, read_file, readable, walk
+from autograder.grading.archives import File, FileTrouble, readable, walk
 from autograder.grading.attempts import Attempt, Sorted, choose, sort_files
 from autograder.grading.collecting import Collected, CollectError, collect
 from autograder.grading.course import Chapter
@@ -49,7 +49,7 @@ class Handin:
     timestamp : datetime or None
         When it was handed in, in UTC without a zone as nbgrader keeps it; None where no timestamp.txt says so.
     files : tuple of (str, Path)
-        Files beside the notebook: the name in the work folder (it may hold folders), and where the file lies.
+        Files beside the notebook: the name in the work folder (it may hold folders), and where a copy of the file lies.
     """
 
     student: str
@@ -80,8 +80,8 @@ def find(
     students : iterable of str
         Students who are known besides those who have a folder.
     spool : Path, optional
-        A folder for the files that lie beside a notebook inside an archive; without it they are not copied along, and a
-        note says so.
+        A folder for copies of the files that lie beside a notebook, so that a run gets the bytes that `mark` stands for,
+        whatever is done to the files meanwhile. Without it they are not copied along, and a note says so.
 
     Raises
     ------
@@ -167,15 +167,16 @@ def _found(
     if stamp is None and _nearest(folder, dict.fromkeys(broken, True)):
         text = "timestamp.txt could not be read, so no late penalty was charged; enter the time by hand if it matters."
         notes.append(Note("timestamp-broken", text))
-    siblings, left = _siblings(chosen.file, beside, spool)
+    siblings, left = _siblings(chosen.file, beside)
+    left += len(siblings) if spool is None else 0
     if left:
-        text = f"{left} files beside the notebook were not copied along (too many, too large, or inside an archive)."
+        text = f"{left} files beside the notebook were not copied along (too many, too large, or not to be opened)."
         notes.append(Note("files-left-out", text, needs_person=True))
     digest = hashlib.sha256(data)
     sha256 = digest.hexdigest()
-    for name, place in siblings:
+    for name, contents in siblings:
         digest.update(f"\0{name}\0".encode())
-        digest.update(_contents(place))
+        digest.update(contents)
     return Handin(
         student=student,
         chapter=chapter.name,
@@ -187,7 +188,7 @@ def _found(
         attempt=number,
         timestamp=stamp,
         notes=notes,
-        files=tuple(siblings),
+        files=() if spool is None else tuple((name, _spooled(contents, spool)) for name, contents in siblings),
     )
 
 
@@ -219,45 +220,35 @@ def _missing(student: str, chapter: str, text: str) -> Handin:
 
 def _linked(folder: Path) -> list[File]:
     text = f"The folder {folder.name} is a link and was not followed; put the files themselves there."
-    return [File((folder.name,), 0.0, None, text, lambda: b"")]
+    return [File((folder.name,), 0.0, None, text, lambda limit: b"")]
 
 
-def _siblings(notebook: File, files: list[File], spool: Path | None) -> tuple[list[tuple[str, Path]], int]:
-    """The files to copy along: those in the notebook's folder and, where that is its own, below it."""
+def _siblings(notebook: File, files: list[File]) -> tuple[list[tuple[str, bytes]], int]:
+    """The files to copy along, and how many are left out: those in the notebook's folder and, where that is its own, below it."""
     folder = notebook.parts[:-1]
-    kept: list[tuple[str, Path]] = []
+    kept: list[tuple[str, bytes]] = []
     left = size = 0
     for file in files:
         if file.parts[: len(folder)] != folder or (not folder and len(file.parts) > 1) or file.trouble is not None:
             continue
-        place, more = None, 0
+        data = None
         if len(kept) < MAX_SIBLINGS:
-            with suppress(OSError, FileTrouble):
-                place = file.path if file.path is not None else _spooled(file, spool)
-                more = place.lstat().st_size if place is not None else 0
-        if place is None or size + more > MAX_SIBLING_BYTES:
+            with suppress(FileTrouble):
+                data = file.read(MAX_SIBLING_BYTES - size)
+        if data is None:
             left += 1
         else:
-            size += more
-            kept.append(("/".join(file.parts[len(folder) :]), place))
+            size += len(data)
+            kept.append(("/".join(file.parts[len(folder) :]), data))
     return kept, left
 
 
-def _spooled(file: File, spool: Path | None) -> Path | None:
-    """A file of an archive, put where the engine can copy it from."""
-    if spool is None:
-        return None
+def _spooled(data: bytes, spool: Path) -> Path:
+    """A copy where the engine can read it."""
     handle, name = tempfile.mkstemp(dir=spool)
     with os.fdopen(handle, "wb") as copy:
-        copy.write(file.read())
+        copy.write(data)
     return Path(name)
-
-
-def _contents(path: Path) -> bytes:
-    try:
-        return read_file(path, MAX_SIBLING_BYTES)
-    except FileTrouble:
-        return b""
 
 
 def _nearest(folder: tuple[str, ...], values: Mapping[tuple[str, ...], Any]) -> Any:
