@@ -59,14 +59,15 @@ class WarmEngine:
         limits: Limits | None = None,
         hide: tuple[str, ...] = (),
         why: str = "",
+        once: bool = False,
     ) -> None:
         self.sandbox, self.jobs, self.limits = "namespaces" if isolated else "none", jobs, limits or Limits()
-        self.isolated, self.hide = isolated, hide
+        self.isolated, self.hide, self.once = isolated, hide, once
         self.why = why
         self.lane, self.stopping = Lane(), threading.Event()
         self._places, self._lock = itertools.cycle(range(60_000)), threading.Lock()
         self._ending: list[int] = []
-        self._parent = Parent(isolated, hide)
+        self._parent = Parent(isolated, hide, once)
 
     def describe(self) -> str:
         """One line: which engine, and what protects this machine."""
@@ -119,7 +120,7 @@ class WarmEngine:
                     raise
                 if self._parent.process.poll() is not None:  # ended by somebody: once more
                     self._parent.close()
-                    self._parent = Parent(self.isolated, self.hide)
+                    self._parent = Parent(self.isolated, self.hide, self.once)
             return self._parent.fork(order)
 
     def _end(self, pidfd: int) -> None:
@@ -194,7 +195,7 @@ class Parent:
         Bytes of anonymous memory that a child is born with; known once the parent is ready.
     """
 
-    def __init__(self, isolated: bool, hide: tuple[str, ...] = (), trial: bool = False) -> None:
+    def __init__(self, isolated: bool, hide: tuple[str, ...] = (), once: bool = False, trial: bool = False) -> None:
         with whole():
             self.scratch = tempfile.mkdtemp(prefix="autograder-")
             for folder in ("home", "root", "trial"):
@@ -203,7 +204,7 @@ class Parent:
             self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "autograder.engine.inside.zygote", str(theirs.fileno()), self.scratch,
-                 "trial" if trial else "isolate" if isolated else "plain", *hide],
+                 "trial" if trial else "isolate" if isolated else "plain", "once" if once else "often", *hide],
                 pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=environment(home),
                 cwd=home, start_new_session=True,
             )  # fmt: skip

@@ -1,13 +1,14 @@
 """The parent that every notebook is forked from.
 
 Started by exec with a clean command line and environment, before the grader opens a source, a submission or the gradebook:
-a forked child can read its parent's memory, so nothing secret may ever have been in it. It imports what notebooks
-import, builds the shell, starts no thread, runs no backward, freezes its heap, and forks.
+a forked child can read its parent's memory, so nothing secret may ever have been in it. It tries its wall, imports what
+notebooks import, builds the shell, starts no thread, runs no backward, freezes its heap, and forks.
 """
 
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -17,29 +18,59 @@ import socket
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autograder.engine.inside import isolate
-from autograder.engine.inside import shell as shells
 from autograder.engine.inside.memory import anonymous, settle
 from autograder.engine.inside.putback import World
-from autograder.engine.inside.session import Session
 from autograder.engine.inside.streams import capture_descriptors
 from autograder.engine.inside.syscalls import PR_SET_CHILD_SUBREAPER, prctl
 from autograder.engine.inside.wire import Wire
 
+if TYPE_CHECKING:  # the shell imports IPython; the wall is tried before
+    from autograder.engine.inside.shell import Shell
 
-def import_everything() -> None:
-    """What a notebook may import, so that a child finds it in memory."""
+
+def prepare(ipython_dir: str, once: bool) -> Shell:
+    """Import what children find in memory, and build the shell that they go on with.
+
+    Parameters
+    ----------
+    ipython_dir : str
+        An empty folder.
+    once : bool
+        Whether one notebook is all that will run. Then only what every notebook needs is imported here, and its cells
+        import the rest, as in a kernel.
+    """
+    gc.disable()  # nothing that is imported goes away, so looking through it takes time only; put_back turns it on
     os.environ["TRITON_INTERPRET"] = "1"  # a child sees no GPU; torch._dynamo imports Triton, which reads this once
     import matplotlib
 
     matplotlib.use("module://matplotlib_inline.backend_inline")
     import matplotlib.pyplot
+    import numpy.random  # noqa: F401  # the first seed imports it
     import torch
+
+    import autograder.engine.inside.session  # noqa: F401
+    from autograder.engine.inside import shell
+
+    torch.set_num_threads(1)
+    with contextlib.suppress(RuntimeError):
+        torch.set_num_interop_threads(1)
+    if not once:
+        import_the_rest()
+    built = shell.build(ipython_dir)
+    gc.freeze()
+    if not once:
+        shell.rehearse(built)
+    return built
+
+
+def import_the_rest() -> None:
+    """What some notebook or other imports."""
     import torch._dynamo  # a second or more: torch.utils.checkpoint and dispatch modes import it at their first call
     import torch.fx.experimental.symbolic_shapes  # sympy: backward with an explicit gradient imports it
-    import torch.utils.serialization.config  # torch.save imports it
+    import torch.utils.serialization.config  # noqa: F401  # torch.save imports it
 
     with contextlib.suppress(ImportError):  # what the interpreter imports at its first launch
         import triton.compiler.code_generator
@@ -50,9 +81,6 @@ def import_everything() -> None:
     for module in pkgutil.iter_modules(autograder.lab.__path__, "autograder.lab."):
         with contextlib.suppress(ImportError):  # one that needs what is not installed here
             importlib.import_module(module.name)
-    torch.set_num_threads(1)
-    with contextlib.suppress(RuntimeError):
-        torch.set_num_interop_threads(1)
 
 
 class Zygote:
@@ -68,7 +96,7 @@ class Zygote:
         Whether children shut themselves in.
     """
 
-    def __init__(self, control: socket.socket, shell: shells.Shell, isolated: bool) -> None:
+    def __init__(self, control: socket.socket, shell: Shell, isolated: bool) -> None:
         self.control, self.shell = control, shell
         self.births = isolate.Births() if isolated else None
 
@@ -111,6 +139,8 @@ class Zygote:
             os.environ["TORCHINDUCTOR_CACHE_DIR"] = work + "/.torchinductor"
             tempfile.tempdir = None
             self.shell.ipython_dir = work
+            from autograder.engine.inside.session import Session
+
             wire.send({"type": "ready", "missing": missing})
             Session(wire, self.shell, work, captured, order["limits"]["memory"]).serve()
         finally:
@@ -124,10 +154,10 @@ def _temporary(work: str) -> str:
 
 
 def main() -> None:
-    """Start as `python -m autograder.engine.inside.zygote DESCRIPTOR SCRATCH isolate|plain|trial [HIDDEN ...]`."""
+    """Start as `python -m autograder.engine.inside.zygote DESCRIPTOR SCRATCH isolate|plain|trial once|often [HIDDEN ...]`."""
     control = socket.socket(fileno=int(sys.argv[1]))
-    scratch, isolated, hidden = sys.argv[2], sys.argv[3] != "plain", sys.argv[4:]
-    package, only_try = str(Path(__file__).parents[2]), sys.argv[3] == "trial"
+    scratch, wall, once, hidden = sys.argv[2], sys.argv[3], sys.argv[4] == "once", sys.argv[5:]
+    package, isolated = str(Path(__file__).parents[2]), wall != "plain"
     sys.argv[:] = [""]
     try:
         missing: list[str] = []
@@ -135,16 +165,15 @@ def main() -> None:
             isolate.enter(scratch)
             missing = isolate.trial(scratch + "/trial", package, hidden)
         _answer(control, type="fine", missing=missing)
-        if only_try:
+        if wall == "trial":
             return
-        import_everything()
-        shell = shells.build(scratch + "/home")
-        shells.rehearse(shell)
+        shell = prepare(scratch + "/home", once)
         World(scratch).put_back()
         if isolated:
             isolate.build_root(scratch + "/root", package, hidden)
         sys.path[:] = ["", *(path for path in sys.path if not path.startswith(scratch))]
-        settle()
+        if not once:
+            settle()
         zygote = Zygote(control, shell, isolated)
         threads = len(os.listdir("/proc/self/task"))
         if threads > 1:
@@ -154,6 +183,7 @@ def main() -> None:
         return
     _answer(control, type="fine", memory=anonymous())
     zygote.serve()
+    os._exit(0)  # the grader has hung up; to take the interpreter down in order would keep it waiting
 
 
 def _answer(control: socket.socket, **message: Any) -> None:
