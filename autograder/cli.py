@@ -27,4 +27,5 @@ for command in (build, check, collect, compare, doctor, export, feedback, grade,
 
 
 if __name__ == "__main__":
+    interrupts.listen()
     sys.exit(main())

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
+from autograder import interrupts
+
 if TYPE_CHECKING:
     from autograder.engine.api import Engine
     from autograder.grading.gradebook import Book
@@ -36,14 +38,13 @@ def one_sentence(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def wrapped(*args: Any, **kwargs: Any) -> None:
         try:
-            command(*args, **kwargs)
+            with interrupts.working():
+                command(*args, **kwargs)
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except KeyboardInterrupt:
-            errors.print(
-                "Stopped. What was graded is in the gradebook; run the same command again to go on.", markup=False
-            )
-            raise SystemExit(130) from None
+            errors.print(interrupts.STOPPED, markup=False)
+            raise SystemExit(interrupts.CODE) from None
         except Exception as error:
             if not isinstance(error, _known_errors()):
                 raise

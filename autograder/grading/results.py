@@ -102,7 +102,9 @@ class ClassResult:
         return json.dumps(asdict(self), indent=1, ensure_ascii=False)
 
     def write(self, path: Path) -> None:
-        path.write_text(self.to_json() + "\n", encoding="utf-8")
+        part = path.with_name(f".{path.name}.part")  # whoever stops us leaves no half a file
+        part.write_text(self.to_json() + "\n", encoding="utf-8")
+        part.replace(path)
 
     @classmethod
     def read(cls, path: Path) -> ClassResult:
