@@ -102,8 +102,12 @@ class ClassResult:
         return json.dumps(asdict(self), indent=1, ensure_ascii=False)
 
     def write(self, path: Path) -> None:
+        text = self.to_json() + "\n"
+        if path.is_symlink() or (path.exists() and not path.is_file()):  # such as /dev/stdout
+            path.write_text(text, encoding="utf-8")
+            return
         part = path.with_name(f".{path.name}.part")  # whoever stops us leaves no half a file
-        part.write_text(self.to_json() + "\n", encoding="utf-8")
+        part.write_text(text, encoding="utf-8")
         part.replace(path)
 
     @classmethod
