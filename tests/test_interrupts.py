@@ -1,0 +1,131 @@
+"""Ctrl-C: before there is anything to lose, in the middle of work, in what must be whole, in the clean-up, at the end."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from autograder.interrupts import STOPPED
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="sends signals")
+
+BEGIN = """
+import os, signal, sys, time
+from autograder import interrupts
+from autograder.interrupts import listen, whole, working
+
+def press():
+    os.kill(os.getpid(), signal.SIGINT)
+
+def say(word):
+    print(word, end=" ", flush=True)
+
+listen()
+"""
+
+
+def run(body, **options):
+    line = [sys.executable, "-c", BEGIN + body]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=30, check=False, **options)
+    return done.returncode, done.stdout.split(), done.stderr
+
+
+def test_at_the_start_the_program_ends_at_once_with_a_sentence():
+    assert run("say('a'); press(); say('b')") == (130, ["a"], STOPPED + "\n")
+
+
+def test_inside_a_command_it_raises_and_the_end_is_not_disturbed():
+    code, said, errors = run("""
+try:
+    with working():
+        say('a'); press(); say('b')
+except KeyboardInterrupt:
+    press(); say('c')
+press(); say('d')
+""")
+    assert (code, said, errors) == (0, ["a", "c", "d"], "")
+
+
+def test_a_block_that_must_be_whole_is_finished_first():
+    code, said, errors = run("""
+try:
+    with working():
+        with whole():
+            with whole():
+                press(); say('a')
+            say('b'); press(); say('c')
+        say('d')
+except KeyboardInterrupt:
+    say('e')
+""")
+    assert (code, said, errors) == (0, ["a", "b", "c", "e"], "")
+
+
+def test_an_error_in_such_a_block_is_not_lost_without_ctrl_c():
+    code, _, errors = run("""
+with working(), whole():
+    raise ValueError('mine')
+""")
+    assert code == 1 and "ValueError: mine" in errors
+
+
+def test_a_second_press_does_not_disturb_the_clean_up_but_a_much_later_one_does():
+    code, said, errors = run("""
+interrupts.PATIENCE = 0.3
+try:
+    with working():
+        try:
+            press()
+        finally:
+            press(); say('clean')
+            time.sleep(0.4)
+            press(); say('stuck')
+except KeyboardInterrupt:
+    say('out')
+""")
+    assert (code, said, errors) == (0, ["clean", "out"], "")
+
+
+def test_other_threads_are_not_interrupted():
+    code, said, errors = run("""
+import threading
+def other():
+    with whole():
+        press(); say('other')
+try:
+    with working():
+        thread = threading.Thread(target=other)
+        thread.start(); time.sleep(10)
+except KeyboardInterrupt:
+    thread.join(); say('main')
+""")
+    assert (code, said, errors) == (0, ["other", "main"], "")
+
+
+def test_a_program_that_was_told_to_ignore_it_goes_on():
+    ignore = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)}
+    assert run("press(); say('a')", **ignore) == (0, ["a"], "")
+
+
+def test_a_program_that_never_listens_is_as_it_was():
+    before = signal.getsignal(signal.SIGINT)
+    from autograder import cli  # noqa: F401
+
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_the_command_is_stopped_while_it_imports():
+    line = [sys.executable, "-m", "autograder", "doctor"]
+    process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    maps = Path(f"/proc/{process.pid}/maps")
+    # Python's own start loads no extension of the standard library; the first imports of the command do.
+    while process.poll() is None and "lib-dynload" not in maps.read_text():
+        time.sleep(0.001)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert (process.returncode, errors) == (130, STOPPED + "\n")
