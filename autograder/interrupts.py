@@ -11,10 +11,13 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType
-from typing import Literal
+
+TYPE_CHECKING = False  # the module `typing` takes its time
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
+    from typing import Literal
 
 STOPPED = "Stopped. What was graded is in the gradebook; run the same command again to go on."
 CODE = 130  #: the exit code, as a shell has it
