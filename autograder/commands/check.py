@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from autograder.commands.shared import ENGINE, ROOT, SANDBOX, console, examples, one_sentence, running_engine
+from autograder.commands.shared import ENGINE, ROOT, SANDBOX, console, examples, one_sentence
 
 
 @click.command(
@@ -22,17 +22,20 @@ from autograder.commands.shared import ENGINE, ROOT, SANDBOX, console, examples,
 @SANDBOX
 @one_sentence
 def check(files: tuple[str, ...], chapter: str | None, root: Path, engine: str, sandbox: str) -> None:
-    from autograder.grading.course import CourseError
-    from autograder.grading.learner import check_file, released_chapters
-    from autograder.lab.table import CheckTable, Row
-    from autograder.reporting.table import escape
+    from autograder.engine import open_engine
 
-    known = released_chapters(root)
-    if not known:
-        raise CourseError(f"{root / 'notebooks'} holds no released chapter: run this in the course's root.")
-    paths = [root / "notebooks" / file / f"{file}.ipynb" if file in known else Path(file) for file in files]
-    full = True
-    with running_engine(engine, sandbox, 1, quiet=True) as runner:
+    # First of all the engine: while it imports torch, we import the rest. For one file it imports less.
+    with open_engine(engine, sandbox, 1, once=len(files) == 1) as runner:
+        from autograder.grading.course import CourseError
+        from autograder.grading.learner import check_file, released_chapters
+        from autograder.lab.table import CheckTable, Row
+        from autograder.reporting.table import escape
+
+        known = released_chapters(root)
+        if not known:
+            raise CourseError(f"{root / 'notebooks'} holds no released chapter: run this in the course's root.")
+        paths = [root / "notebooks" / file / f"{file}.ipynb" if file in known else Path(file) for file in files]
+        full = True
         for path in paths:
             judged = check_file(runner, known, path, chapter)
             for note in judged.notes:

@@ -13,6 +13,7 @@ from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import torch
+import torch.fx.experimental.symbolic_shapes  # torch.autograd imports it, and sympy, at the first gradient given; no check has to wait
 from torch.utils._pytree import tree_leaves
 
 from autograder.lab.dispatch import LightMode

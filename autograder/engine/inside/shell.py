@@ -23,7 +23,6 @@ from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.error import StdinNotImplementedError
 from IPython.core.interactiveshell import InteractiveShell
-from matplotlib_inline.backend_inline import _enable_matplotlib_integration
 from traitlets import Any as AnyTrait
 from traitlets import CBool, Type
 from traitlets.config import Config
@@ -156,7 +155,8 @@ def build(ipython_dir: str) -> Shell:
     config = Config()
     config.HistoryManager.enabled = False
     shell = Shell.instance(config=config, ipython_dir=ipython_dir)
-    _enable_matplotlib_integration()  # a kernel's shell exists before matplotlib is imported; this one may not
+    if "matplotlib_inline.backend_inline" in sys.modules:  # a kernel's shell is there first, so the backend finds it
+        sys.modules["matplotlib_inline.backend_inline"]._enable_matplotlib_integration()
     return shell
 
 

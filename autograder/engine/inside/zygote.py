@@ -44,10 +44,7 @@ def prepare(ipython_dir: str, once: bool) -> Shell:
     """
     gc.disable()  # nothing that is imported goes away, so looking through it takes time only; put_back turns it on
     os.environ["TRITON_INTERPRET"] = "1"  # a child sees no GPU; torch._dynamo imports Triton, which reads this once
-    import matplotlib
-
-    matplotlib.use("module://matplotlib_inline.backend_inline")
-    import matplotlib.pyplot
+    import matplotlib.font_manager  # noqa: F401  # the list of fonts is read here, where it can be found
     import numpy.random  # noqa: F401  # the first seed imports it
     import torch
 
@@ -68,6 +65,8 @@ def prepare(ipython_dir: str, once: bool) -> Shell:
 
 def import_the_rest() -> None:
     """What some notebook or other imports."""
+    import matplotlib.pyplot  # noqa: F401
+    import matplotlib_inline.backend_inline  # noqa: F401
     import torch._dynamo  # a second or more: torch.utils.checkpoint and dispatch modes import it at their first call
     import torch.fx.experimental.symbolic_shapes  # sympy: backward with an explicit gradient imports it
     import torch.utils.serialization.config  # noqa: F401  # torch.save imports it
