@@ -30,7 +30,7 @@ _TICK = os.sysconf("SC_CLK_TCK")
 
 def answered(chapter: Chapter, folder: Path) -> list[Path]:
     """Write the chapter with the reference answers, as a notebook and as a file of answers."""
-    answers = {cell.exercise: cell.source for cell in chapter.cells if cell.role == "answer"}
+    answers: dict[str, Any] = {cell.id: cell.source for cell in chapter.cells if cell.role == "answer"}
     release = json.loads((ROOT / "notebooks" / chapter.name / f"{chapter.name}.ipynb").read_text(encoding="utf-8"))
     notebook, file = folder / f"{chapter.name}.ipynb", folder / f"{chapter.name}.py"
     notebook.write_text(json.dumps(fill(release, answers)), encoding="utf-8")

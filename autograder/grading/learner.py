@@ -112,9 +112,22 @@ def _absent(chapter: Chapter, path: Path, data: bytes) -> set[str]:
     if path.suffix != ".py":
         return set()
     try:
-        return set(chapter.exercises) - set(_bound(ast.parse(data).body))
+        bound = set(_bound(ast.parse(data).body))
     except (SyntaxError, ValueError):
         return set()
+    return {exercise for exercise, names in _asked(chapter).items() if not names & bound}
+
+
+def _asked(chapter: Chapter) -> dict[str, set[str]]:
+    """Exercise to the names that its answer cell binds; a file of answers binds them in its place."""
+    asked = {}
+    for cell in chapter.cells:
+        if cell.role == "answer" and cell.exercise:
+            try:
+                asked[cell.exercise] = set(_bound(ast.parse(cell.released).body)) or {cell.exercise}
+            except SyntaxError:  # IPython's own syntax
+                asked[cell.exercise] = {cell.exercise}
+    return asked
 
 
 def _answer_cells(chapter: Chapter, text: str) -> list[Cell]:
@@ -143,8 +156,12 @@ def _chapter_of_cells(chapters: dict[str, Chapter], path: Path, reading: Reading
 
 def _chapter_like(chapters: dict[str, Chapter], path: Path, names: set[str]) -> Chapter:
     """The chapter that shares most names with the file."""
-    best = max(chapters.values(), key=lambda chapter: len(names & set(chapter.by_id)), default=None)
-    if best is None or not names & {cell.id for cell in best.cells if cell.exercise}:
+
+    def shared(chapter: Chapter) -> int:
+        return len(names & set().union(*_asked(chapter).values()))
+
+    best = max(chapters.values(), key=shared, default=None)
+    if best is None or not shared(best):
         raise CourseError(f"{path} belongs to no chapter that is known here; name it with --chapter.")
     return best
 
