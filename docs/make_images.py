@@ -44,7 +44,7 @@ def check_table() -> bytes:
         ("an operand without gradient is skipped", None, ""),
     ]
     rows = [Row(label, how is None, f"{how} {hint}" if how else "") for label, how, hint in outcomes]
-    table = CheckTable("walk", rows, 2.0, 3.0)
+    table = CheckTable("walk", rows, 3.0)
     lines = repr(table).split("\n")
     figure = plt.figure(figsize=(7.2, 0.3 * len(lines) + 0.3), dpi=144, facecolor="#ffffff")
     for number, line in enumerate(lines):

@@ -108,7 +108,7 @@ def test_the_sweep_and_the_step_have_their_rows(dry):
 
 
 def test_a_table_that_is_missing_or_shows_a_failure_is_a_fault():
-    text = "walk: 6 of 6 checks, 3 of 3 points\nnodes: 2 of 9 checks, 1 of 3 points\na check that fails: 0 of 1 checks, 0 of 1 points\n"
+    text = "walk: 6 of 6 checks pass. Worth 3\nnodes: 2 of 9 checks pass. Worth 3\na check that fails: 0 of 1 checks pass.\n"
     faults = chapters.read_tables("01-graph", ["walk", "nodes", "leaves"], text)
     assert faults == [
         "01-graph, nodes: 2 of 9 checks passed.",
@@ -119,7 +119,7 @@ def test_a_table_that_is_missing_or_shows_a_failure_is_a_fault():
 def test_a_chapter_that_ends_early_or_late_is_a_fault(tmp_path, monkeypatch):
     (tmp_path / "source").mkdir()
     cell = '# %% nbgrader={"grade": true, "grade_id": "check-x", "points": 1}\n'
-    (tmp_path / "source" / "01-a.py").write_text(cell + 'print("x: 1 of 1 checks, 1 of 1 points")\nraise SystemExit(3)')
+    (tmp_path / "source" / "01-a.py").write_text(cell + 'print("x: 1 of 1 checks pass.")\nraise SystemExit(3)')
     (tmp_path / "source" / "02-b.py").write_text(cell + "import time\ntime.sleep(60)")
     monkeypatch.setattr(chapters, "ROOT", tmp_path)
     early = chapters.run("01-a", tmp_path / "a.log", 30, gpu=False)

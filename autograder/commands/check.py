@@ -46,11 +46,13 @@ def check(files: tuple[str, ...], chapter: str | None, root: Path, engine: str, 
                     continue
                 rows = [Row(item.label, item.passed, item.message) for item in exercise.checks]
                 name = exercise.id.removeprefix("check-")
-                console.print(repr(CheckTable(name, rows, exercise.score or 0.0, exercise.max_score)), markup=False)
+                console.print(repr(CheckTable(name, rows, exercise.max_score)), markup=False)
+            passed = sum(exercise.score == exercise.max_score for exercise in judged.exercises)
             console.print(
-                f"{path}: {judged.score:g} of {judged.max_score:g} points by the visible checks of {judged.chapter}",
+                f"{path}: {passed} of {len(judged.exercises)} exercises of {judged.chapter} pass every visible check; "
+                "grading may add hidden checks.",
                 markup=False,
             )
-            full = full and judged.score >= judged.max_score
+            full = full and passed == len(judged.exercises)
     if not full:
         raise SystemExit(1)

@@ -227,7 +227,7 @@ def _cell(
 def _table(exercise: ExerciseResult) -> dict[str, Any]:
     """The output of a check cell: which check passed, and the sentence for one that did not."""
     rows = [Row(check.label, check.passed, check.message, check.hidden) for check in exercise.checks]
-    table = CheckTable(exercise.id.removeprefix("check-"), rows, exercise.score or 0.0, exercise.max_score)
+    table = CheckTable(exercise.id.removeprefix("check-"), rows, exercise.max_score, exercise.score or 0.0)
     return {
         "output_type": "display_data",
         "metadata": {},

@@ -13,7 +13,7 @@ from autograder.lab import verdict
 from autograder.lab.observe import Observation, observe
 from autograder.lab.probe import DEFAULT_LIMIT, call
 from autograder.lab.seeds import PRACTICE
-from autograder.lab.table import Row, show_table
+from autograder.lab.table import CheckTable, Row, show_table
 
 
 @dataclass
@@ -23,6 +23,13 @@ class _Outcome:
     message: str
     weight: float
     is_value: bool
+
+
+class Points(float):
+    """The value of a check cell: a number to nbgrader, which reads the plain text, and nothing more to see under the table."""
+
+    def _repr_html_(self) -> str:
+        return ""
 
 
 class Check:
@@ -130,8 +137,8 @@ class Check:
             total += outcome.weight
             earned += outcome.weight * passed
         score = score_of(self.points, earned, total)
-        show_table(self.name, rows, score, self.points)
-        return score
+        show_table(CheckTable(self.name, rows, self.points))
+        return Points(score)
 
     def _run(
         self,

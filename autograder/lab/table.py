@@ -20,15 +20,30 @@ class Row:
 
 
 class CheckTable:
-    """Renders itself as HTML or plain text, whichever the front end takes."""
+    """Renders itself as HTML or plain text, whichever the front end takes.
 
-    def __init__(self, name: str, rows: Sequence[Row], score: float, points: float) -> None:
-        self.name, self.rows, self.score, self.points = name, rows, score, points
+    Parameters
+    ----------
+    name : str
+        The exercise.
+    rows : sequence of Row
+    points : float
+        What the exercise is worth.
+    score : float, optional
+        What was earned, where every check ran. Without it the table is a notebook's own: there hidden checks may be
+        missing, so it counts checks and promises no points.
+    """
+
+    def __init__(self, name: str, rows: Sequence[Row], points: float, score: float | None = None) -> None:
+        self.name, self.rows, self.points, self.score = name, rows, points, score
 
     @property
     def heading(self) -> str:
-        passed = sum(row.passed for row in self.rows)
-        return f"{self.name}: {passed} of {len(self.rows)} checks, {self.score:.4g} of {self.points:.4g} points"
+        checks = f"{self.name}: {sum(row.passed for row in self.rows)} of {len(self.rows)} checks"
+        worth = f"{points(self.points)} point{'' if self.points == 1 else 's'}"
+        if self.score is None:
+            return f"{checks} pass. Worth {worth}; grading may add hidden checks."
+        return f"{checks}, {points(self.score)} of {worth}"
 
     def __repr__(self) -> str:
         lines = [self.heading]
@@ -48,9 +63,13 @@ class CheckTable:
         )
 
 
-def show_table(name: str, rows: Sequence[Row], score: float, points: float) -> None:
+def points(value: float | None, decimals: int = 2) -> str:
+    """Points as people write them everywhere: 2, 2.5, 6.58; a dash for none."""
+    return "\N{EN DASH}" if value is None else f"{round(value, decimals) + 0.0:.{decimals}f}".rstrip("0").rstrip(".")
+
+
+def show_table(table: CheckTable) -> None:
     """Display the table in IPython, print it elsewhere. Writes nothing to stderr."""
-    table = CheckTable(name, rows, score, points)
     ipython = sys.modules.get("IPython")
     if ipython is not None and ipython.get_ipython() is not None:
         from IPython.display import display

@@ -9,6 +9,7 @@ from io import StringIO
 from pathlib import Path
 
 from autograder.grading.gradebook import GradeRow
+from autograder.lab.table import points
 from autograder.reporting.pages import write
 from autograder.reporting.table import visible
 
@@ -68,4 +69,5 @@ def _time(moment: datetime | None) -> str:
 
 
 def _number(value: float | None) -> str:
-    return f"{value or 0.0:.10g}"
+    """More decimals than people read: a spreadsheet adds these up."""
+    return points(value or 0.0, decimals=6)

@@ -9,6 +9,7 @@ from typing import Any
 
 import jinja2
 
+from autograder.lab.table import points
 from autograder.reporting.table import visible
 
 
@@ -27,13 +28,6 @@ def write(path: Path, text: str) -> Path:
     finally:
         beside.unlink(missing_ok=True)
     return path
-
-
-def points(value: float | None) -> str:
-    """Points as people write them: at most two decimals, a dash for none."""
-    if value is None:
-        return "\N{EN DASH}"
-    return f"{value:.2f}".rstrip("0").rstrip(".") if value else "0"
 
 
 def share(part: float | None, whole: float) -> float:

@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from autograder.grading.results import ExerciseResult, SubmissionResult
+from autograder.lab.table import points
 
 _STYLES = {"graded": "", "repaired": "yellow", "unreadable": "bold red", "missing": "dim"}
 
@@ -42,8 +43,7 @@ def class_table(submissions: Iterable[SubmissionResult]) -> Table:
 
 def score_of(submission: SubmissionResult) -> str:
     """Score and maximum, as in 7.5 / 10; a dash where there is no score."""
-    score = "\N{EN DASH}" if submission.score is None else f"{submission.score:.4g}"
-    return f"{score} / {submission.max_score:.4g}"
+    return f"{points(submission.score)} / {points(submission.max_score)}"
 
 
 def first_trouble(submission: SubmissionResult) -> str:

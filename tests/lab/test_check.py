@@ -1,8 +1,11 @@
 import time
 import warnings
 
+import nbformat
 import pytest
 import torch
+from IPython.core.formatters import DisplayFormatter
+from nbgrader.utils import determine_grade
 
 from autograder.lab import Check
 from autograder.lab.table import CheckTable, Row
@@ -23,7 +26,7 @@ def test_points_follow_the_weights(capsys):
     check("wrong", lambda: double(2), 5)
     assert check.report() == 3.0
     shown = capsys.readouterr()
-    assert "1 of 2 checks, 3 of 4 points" in shown.out
+    assert "double: 1 of 2 checks pass. Worth 4 points; grading may add hidden checks." in shown.out
     assert shown.err == ""
 
 
@@ -105,5 +108,22 @@ def test_stderr_of_a_check_is_captured(capfd):
 
 
 def test_the_table_escapes_what_a_student_wrote():
-    table = CheckTable("x", [Row("<b>", False, "\x1b[31m<script>alert(1)</script>")], 0, 1)
+    table = CheckTable("x", [Row("<b>", False, "\x1b[31m<script>alert(1)</script>")], 1)
     assert "<script>" not in table._repr_html_() and "\x1b" not in repr(table) and "\x1b" not in table._repr_html_()
+
+
+def test_a_table_promises_no_points_unless_every_check_ran():
+    rows = [Row("a", True), Row("b", False)]
+    assert CheckTable("x", rows, 1).heading == "x: 1 of 2 checks pass. Worth 1 point; grading may add hidden checks."
+    assert CheckTable("x", rows, 3, 1.0).heading == "x: 1 of 2 checks, 1 of 3 points"
+
+
+def test_the_value_of_a_check_cell_is_a_number_to_nbgrader_and_nothing_more_to_see(capsys):
+    check = Check("x", points=3)
+    check("right", lambda: 1, 1)
+    check("wrong", lambda: 1, 2)
+    data, _ = DisplayFormatter().format(check.report())
+    assert data == {"text/plain": "1.5", "text/html": ""}
+    cell = nbformat.v4.new_code_cell(outputs=[nbformat.v4.new_output("execute_result", data)])
+    cell.metadata.nbgrader = {"grade": True, "solution": False, "points": 3}
+    assert determine_grade(cell) == (1.5, 3.0)

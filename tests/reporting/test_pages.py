@@ -13,9 +13,9 @@ from autograder.grading.autograded import autograded_notebook, encode
 from autograder.grading.course import chapter_of
 from autograder.grading.gradebook import ByHand
 from autograder.grading.results import CheckResult, ClassResult, ExerciseResult, Note, SubmissionResult
+from autograder.lab.table import points
 from autograder.reporting.class_report import class_report_page, write_class_report
 from autograder.reporting.feedback import feedback_page, write_feedback
-from autograder.reporting.pages import points
 from autograder.reporting.summary import sentences_of, summarize
 from tests.reporting import sample_class as sample
 
@@ -195,7 +195,7 @@ def test_any_text_is_only_text(student, chapter, label, message):
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [(None, "\N{EN DASH}"), (0.0, "0"), (3.0, "3"), (2.25, "2.25"), (6.58333, "6.58"), (100.0, "100"), (0.001, "0")],
+    [(None, "\N{EN DASH}"), (0.0, "0"), (3.0, "3"), (2.25, "2.25"), (6.58333, "6.58"), (100.0, "100"), (0.001, "0"), (-0.001, "0")],
 )
 def test_points(value, shown):
     assert points(value) == shown
