@@ -1,28 +1,39 @@
 """What can go wrong around a run of the grader: killed, interrupted, a folder that cannot be read, two graders at once."""
 
+import contextlib
 import json
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from autograder.grading.gradebook import Book
+from autograder.interrupts import STOPPED
+from tests import mini_course
 from tests.mini_course import NAME, RIGHT, filled, hand_in
 
-KILLS = int(os.environ.get("KILLS", "4"))  # KILLS=20 for the long run
+KILLS = int(os.environ.get("KILLS", "3"))  # KILLS=30 for the long run
 STUDENTS = 12
+HALF = {"double": "def double(n):\n    return n\n", "guess": RIGHT["guess"]}
+# From here on Ctrl-C is the program's to answer; before, Python itself is starting.
+TAKEN_OVER = (
+    "import runpy; from autograder import interrupts; interrupts.listen(); print('begun', flush=True); "
+    "runpy.run_module('autograder', run_name='__main__')"
+)
 
 
-def command(*more):
-    return [sys.executable, "-m", "autograder.cli", "grade", "--submitted", "submitted", "--seed", "5", *more]
+def command(*more, start=("-m", "autograder")):
+    return [sys.executable, *start, "grade", "--submitted", "submitted", "--seed", "5", *more]
 
 
-def grade(root, *more):
-    return subprocess.run(command(*more), cwd=root, capture_output=True, text=True, timeout=120)
+def grade(root, *more, **options):
+    return subprocess.run(command(*more), cwd=root, capture_output=True, text=True, timeout=120, **options)
 
 
 def standing(root, name):
@@ -30,60 +41,144 @@ def standing(root, name):
         return [(row.student, row.chapter, row.score, row.max_score, row.status) for row in book.rows()]
 
 
+def shown(root, folder="."):
+    """The notebooks to show, byte by byte."""
+    place = root / folder / "autograded"
+    return {path.relative_to(place).as_posix(): path.read_bytes() for path in place.rglob("*") if path.is_file()}
+
+
 @pytest.fixture
 def many(course):
     for number in range(STUDENTS):
-        answers = [RIGHT, {}, {"double": "def double(n):\n    return n\n", "guess": RIGHT["guess"]}][number % 3]
-        hand_in(course, f"s{number:02}", filled(course, answers))
+        hand_in(course, f"s{number:02}", filled(course, [RIGHT, {}, HALF][number % 3]))
     return course
 
 
-def test_a_killed_grader_goes_on_where_it_was(many):
-    assert grade(many, "--gradebook", f"sqlite:///{many / 'calm.db'}").returncode == 0
+@pytest.fixture
+def calm(many):
+    """How long an undisturbed run takes, in seconds; it is in calm/."""
+    start = time.monotonic()
+    assert grade(many, "--out", "calm", "--json", "calm.json").returncode == 0
+    return time.monotonic() - start
+
+
+def assert_as_after_a_calm_run(root):
+    """Running again ends with the gradebook and the notebooks of an undisturbed run."""
+    if (root / "gradebook.db").exists():
+        with contextlib.closing(sqlite3.connect(root / "gradebook.db")) as book:
+            assert book.execute("pragma integrity_check").fetchall() == [("ok",)]
+    assert grade(root).returncode == 0
+    assert standing(root, "gradebook.db") == standing(root, "calm/gradebook.db")
+    assert len(standing(root, "gradebook.db")) == STUDENTS
+    assert shown(root) == shown(root, "calm")
+
+
+def start_over(root):
+    for path in (*root.glob("gradebook.db*"), root / "out.json"):
+        path.unlink(missing_ok=True)
+    subprocess.run(["rm", "-rf", root / "autograded"], check=True)
+
+
+def test_a_killed_grader_goes_on_where_it_was(many, calm):
     chance = random.Random(1)
-    for _ in range(KILLS):
+    for moment in range(KILLS):
         process = subprocess.Popen(command(), cwd=many, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(chance.uniform(0.5, 6.0))
+        time.sleep((moment + chance.random()) / KILLS * calm)
         process.kill()
         process.wait()
-    assert grade(many).returncode == 0
-    assert standing(many, "gradebook.db") == standing(many, "calm.db")
-    assert len(standing(many, "calm.db")) == STUDENTS
+    assert_as_after_a_calm_run(many)
 
 
-def test_an_interrupted_grader_says_so_and_keeps_what_was_graded(many):
-    hand_in(many, "aa-slow", filled(many, {**RIGHT, "double": "def double(n):\n    while True: pass\n"}))
+def test_ctrl_c_at_any_moment_is_one_sentence_and_leaves_nothing(many, calm, tmp_path):
+    chance = random.Random(2)
+    codes = []
+    for moment in range(KILLS):
+        start_over(many)
+        scratch = tmp_path / f"scratch-{moment}"
+        scratch.mkdir()
+        process = subprocess.Popen(
+            command("--json", "out.json", start=("-c", TAKEN_OVER)), cwd=many, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(scratch)}, start_new_session=True,
+        )  # fmt: skip
+        assert process.stdout.readline() == "begun\n"
+        # Moments all over the run and somewhat beyond; as a terminal sends it or to the grader alone; once or more often.
+        when = (moment + chance.random()) / KILLS * 1.1 * calm
+        pauses = chance.choice([(), (), (0.0,), (0.02, 0.1), (0.3,)])
+        press = chance.choice([os.killpg, os.kill])
+        for pause in (when, *pauses):
+            time.sleep(pause)
+            with contextlib.suppress(ProcessLookupError):
+                press(process.pid, signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+        where = f"after {when:.2f} of {calm:.2f} s, again {pauses}, {press.__name__}: {process.returncode}, {said}"
+        codes.append(process.returncode)
+        assert said == (STOPPED + "\n" if process.returncode == 130 else "") and process.returncode in (0, 130), where
+        assert list(scratch.iterdir()) == [], where
+        assert not left_of(scratch), where
+        if (many / "out.json").exists():
+            assert len(json.loads((many / "out.json").read_text())["submissions"]) == STUDENTS, where
+        assert not [path for path in many.rglob(".*") if path.suffix in (".new", ".old", ".part")], where
+        assert_as_after_a_calm_run(many)
+    print(f"exit codes of {len(codes)} interrupted runs: {codes}")
+    assert 130 in codes
+
+
+def left_of(scratch):
+    """Processes that know of a scratch folder, once they had time to end."""
+    until = time.monotonic() + 5
+    while found := [
+        path.parent.name for path in Path("/proc").glob("[0-9]*/cmdline") if os.fsencode(scratch) in _read(path)
+    ]:
+        if time.monotonic() > until:
+            return found
+        time.sleep(0.05)
+    return []
+
+
+def _read(path):
+    with contextlib.suppress(OSError):
+        return path.read_bytes()
+    return b""
+
+
+def test_an_interrupted_grader_keeps_what_was_graded(many):
+    hand_in(many, "aa", filled(many, {**RIGHT, "guess": "import time\ntime.sleep(1)\nguess = {'a': 1}\n"}))
+    hand_in(many, "zz", filled(many, {**RIGHT, "double": "def double(n):\n    while True: pass\n"}))
     process = subprocess.Popen(
         command("--jobs", "1"), cwd=many, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    assert process.stdout.readline().startswith("Warm engine") or True
-    time.sleep(3)
+    assert process.stdout.readline().startswith("Warm engine, 1 at once.")
+    until = time.monotonic() + 60
+    while time.monotonic() < until and not (many / "autograded").exists():
+        time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     _, stderr = process.communicate(timeout=30)
-    assert process.returncode == 130
-    assert "run the same command again" in stderr and "Traceback" not in stderr
+    assert (process.returncode, stderr) == (130, STOPPED + "\n")
+    kept = standing(many, "gradebook.db")
+    assert 0 < len(kept) <= STUDENTS + 1  # not the endless one
+    stamps = {path: path.stat().st_mtime_ns for path in (many / "autograded").rglob("*.ipynb")}
+    assert len(stamps) == len(kept)
     assert grade(many).returncode == 0
-    assert len(standing(many, "gradebook.db")) == STUDENTS + 1
+    assert len(standing(many, "gradebook.db")) == STUDENTS + 2
+    assert all(path.stat().st_mtime_ns == stamp for path, stamp in stamps.items())  # they were not graded again
 
 
-def test_two_graders_at_once_end_with_one_gradebook(many):
+def test_two_graders_at_once_end_with_one_gradebook(many, calm):
     both = [
         subprocess.Popen(command(), cwd=many, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for _ in range(2)
     ]
-    for process in both:
-        _, stderr = process.communicate(timeout=120)
-        assert process.returncode == 0 or "Another program is writing" in stderr
-        assert "Traceback" not in stderr
-    assert len(standing(many, "gradebook.db")) == STUDENTS
+    ended = [(process.communicate(timeout=120)[1], process.returncode) for process in both]
+    for said, code in ended:
+        assert (said, code) == ("", 0) or (code == 2 and said.count("\n") == 1 and "Another program is writing" in said)
+    assert 0 in [code for _, code in ended]
+    assert_as_after_a_calm_run(many)
 
 
-@pytest.mark.skipif(os.geteuid() == 0 and not hasattr(os, "seteuid"), reason="needs a user who can be refused")
-def test_a_folder_that_cannot_be_read_stops_nobody(many):
-    closed = many / "submitted" / "s00" / NAME
-    path = closed / f"{NAME}.ipynb"
+def test_a_folder_where_a_file_should_be_stops_nobody(many):
+    path = many / "submitted" / "s00" / NAME / f"{NAME}.ipynb"
     path.unlink()
-    path.mkdir()  # a folder where a file should be: unreadable for root as well
+    path.mkdir()  # unreadable for root as well
     done = grade(many, "--json", "out.json")
     assert "Traceback" not in done.stderr
     results = {s["student"]: s for s in json.loads((many / "out.json").read_text())["submissions"]}
@@ -92,29 +187,38 @@ def test_a_folder_that_cannot_be_read_stops_nobody(many):
 
 
 def test_a_regrade_against_a_changed_check_is_listed_by_compare(many):
-    from tests import mini_course
-
-    grade(many, "--json", "before.json")
     text = mini_course.TEXT.replace(
         'check("seven", lambda: double(7), 14)', 'check("a word", lambda: double("ab"), "abab")'
     )
+    assert text.count("a word") == 1
+    # Only this one doubles 7 and not a word.
+    strict = "def double(n):\n    return n + n + 0\n"
+    hand_in(many, "strict", filled(many, {**RIGHT, "double": strict}))
+    assert grade(many, "--json", "before.json").returncode == 0
     mini_course.make(many, text)
     assert grade(many, "--json", "after.json").returncode == 0
-    shown = subprocess.run(
-        [sys.executable, "-m", "autograder.cli", "compare", "before.json", "after.json"],
-        cwd=many,
-        capture_output=True,
-        text=True,
-    ).stdout
-    assert "No grade changed" in shown or "a word" in shown
-    after = json.loads((many / "after.json").read_text())
-    assert all("a word" in [c["label"] for c in s["exercises"][0]["checks"]] for s in after["submissions"])
+    line = [sys.executable, "-m", "autograder", "compare", "before.json", "after.json"]
+    shown = subprocess.run(line, cwd=many, capture_output=True, text=True, timeout=60).stdout
+    assert "strict" in shown and "a word" in shown and "s00" not in shown
+    before, after = (
+        {s["student"]: s for s in json.loads((many / name).read_text())["submissions"]}
+        for name in ("before.json", "after.json")
+    )
+    assert (before["strict"]["score"], after["strict"]["score"]) == (5.0, 4.0)
+    assert {s: r["score"] for s, r in before.items() if s != "strict"} == {
+        s: r["score"] for s, r in after.items() if s != "strict"
+    }
+    assert all("a word" in [c["label"] for c in s["exercises"][0]["checks"]] for s in after.values())
+    same = subprocess.run(
+        [*line[:-2], "after.json", "after.json"], cwd=many, capture_output=True, text=True, timeout=60
+    )
+    assert same.stdout == "No grade changed.\n"
 
 
 def test_a_score_given_by_hand_survives_a_regrade(many):
     from nbgrader.api import Gradebook
 
-    grade(many)
+    assert grade(many).returncode == 0
     with Gradebook(f"sqlite:///{many / 'gradebook.db'}", "autograd") as book:
         mine = book.find_grade(f"explain-{NAME}", NAME, NAME, "s00")
         mine.manual_score, mine.needs_manual_grade = 1.5, False
