@@ -22,7 +22,6 @@ MAX_FILES = 5_000  #: in one student's folder, or in one archive
 MAX_UNPACKED = 512 << 20  #: bytes that one archive may hold, archives inside it included
 CLASS_FILES, CLASS_UNPACKED = 200_000, 64 << 30  #: the same for an archive that holds a whole class
 MAX_NESTED = 3  #: archives in archives
-_TRIES = 5  #: readings of a file that is written to meanwhile
 _MAX_DIRECTORY = 8 << 20  #: bytes of a zip's list of contents
 _UNOPENED = (".tar", ".tgz", ".tar.gz", ".gz", ".bz2", ".xz", ".zst", ".rar", ".7z")
 # Control characters, line separators, and the marks that turn the direction of writing.
@@ -89,16 +88,11 @@ def open_file(path: Path) -> BinaryIO:
 
 def read_file(path: Path, limit: int = MAX_BYTES) -> bytes:
     """The bytes of a regular file, at most `limit`. Errors as `File.read`."""
-    for _ in range(_TRIES):
-        with open_file(path) as file:
-            try:
-                before, data, after = os.fstat(file.fileno()), file.read(limit + 1), os.fstat(file.fileno())
-            except OSError as error:
-                raise FileTrouble(_cannot_open(path.name, error)) from None
-        if (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns):
-            break
-    else:
-        raise FileTrouble(f"{path.name} was being written to all the while; grade again when that is done.")
+    with open_file(path) as file:
+        try:
+            data = file.read(limit + 1)
+        except OSError as error:
+            raise FileTrouble(_cannot_open(path.name, error)) from None
     if len(data) > limit:
         raise FileTrouble(
             f"{path.name} is larger than {limit >> 20} MB; ask the student to clear all outputs and hand it in again."
