@@ -157,23 +157,25 @@ class CheckCell:
         """The part of the points that rests on hidden checks, 0 to 1."""
         return sum(call.weight for call in self.calls if call.hidden) / self.total_weight
 
-    def program(self, *, hidden: bool = True, expected: bool = False) -> str:
-        """What a run gets: input statements, and `check(label, thunk, limit=...)` per check.
+    def program(self, part: Literal["visible", "hidden"] = "visible", *, expected: bool = False) -> str:
+        """What a run gets of one part: input statements, and `check(label, thunk, limit=...)` per check.
 
         Parameters
         ----------
-        hidden : bool
-            Whether statements between the hidden-test marks are in it.
+        part : {"visible", "hidden"}
+            The hidden part goes on where the visible one has ended. Empty where the cell has none.
         expected : bool
             Also observe every expected argument, under the label + `EXPECTED_MARK`. For trusted runs only: the build, and
             a learner's own check.
         """
         lines = []
         for index, item in enumerate(self.statements):
+            is_hidden = index in self.hidden_inputs if isinstance(item, str) else item.hidden
+            if is_hidden != (part == "hidden"):
+                continue
             if isinstance(item, str):
-                if hidden or index not in self.hidden_inputs:
-                    lines.append(item)
-            elif hidden or not item.hidden:
+                lines.append(item)
+            else:
                 lines.append(f"check({item.label!r}, {item.thunk}, limit={item.limit!r})")
                 if expected and item.expected is not None:
                     lines.append(
@@ -228,12 +230,15 @@ class _Parser:
         if not body or not _is_call(body[-1], "check.report"):
             raise GrammarError("the last statement must be check.report().", body[-1].lineno if body else 0)
         statements: list[str | CheckCall] = []
-        hidden_inputs = set()
+        hidden_inputs: set[int] = set()
         for node in body[:-1]:
             item = self.statement(node)
             if item is None:
                 continue
-            if isinstance(item, str) and node.lineno in self.hidden_lines:
+            if node.lineno not in self.hidden_lines:
+                if hidden_inputs or any(isinstance(other, CheckCall) and other.hidden for other in statements):
+                    raise GrammarError("the hidden part stands last, before check.report().", node.lineno)
+            elif isinstance(item, str):
                 hidden_inputs.add(len(statements))
             statements.append(item)
         if self.header is None:

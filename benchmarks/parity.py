@@ -35,7 +35,7 @@ def main(names: list[str]) -> int:
             slow = {run.key: run for run in kernel.run(jobs)}
             end = time.monotonic()
             found = [line for job in jobs for line in differences(job, fast[job.key], slow[job.key])]
-            observed = sum(len(cell.observations) for run in fast.values() for cell in run.cells)
+            observed = sum(len(cell.observed) for run in fast.values() for cell in run.cells)
             shown = sum(len(cell.outputs) for run in fast.values() for cell in run.cells)
             print(
                 f"{name}: {len(jobs)} notebooks, {observed:,} observations, {shown} outputs; "

@@ -61,7 +61,7 @@ def faults(chapter, chosen, engine, seed=SEED):
     checks = {cell.exercise: cell for cell in chapter.checks if missing_package(cell) is None}
     chosen = [entry for entry in chosen if entry.exercise in checks]
     reference = next(iter(engine.run([reference_job(chapter, seed)])))
-    observed = {cell.id: cell.observations for cell in reference.cells}
+    observed = {cell.id: cell.observed for cell in reference.cells}
     by_key = {str(entry.path): entry for entry in chosen}
     jobs = (
         replace(reference_job(chapter, seed, answers={e.exercise: e.source}, only=e.exercise), key=key)

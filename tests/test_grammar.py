@@ -20,19 +20,19 @@ check.report()
 
 
 def test_the_program_holds_nothing_to_compare_with():
-    program = parse(CELL).program()
-    assert program == (
+    assert parse(CELL).program("visible") == (
         "x = [1, 2]\n"
         "check('two', lambda: double(2), limit=5.0)\n"
-        "check('rises', lambda: [double(i) for i in x], limit=5.0)\n"
-        "y = 7\n"
-        "check('hidden', lambda: double(y), limit=9)\n"
-        "check('text', lambda: double(None), limit=5.0)"
+        "check('rises', lambda: [double(i) for i in x], limit=5.0)"
+    )
+    assert parse(CELL).program("hidden") == (
+        "y = 7\ncheck('hidden', lambda: double(y), limit=9)\ncheck('text', lambda: double(None), limit=5.0)"
     )
 
 
 def test_the_visible_program_is_the_program_of_the_visible_cell():
-    assert parse(CELL).program(hidden=False) == parse(visible(CELL)).program()
+    assert parse(CELL).program("visible") == parse(visible(CELL)).program("visible")
+    assert parse(visible(CELL)).program("hidden") == ""
 
 
 def test_expected_values_are_observed_on_request():
@@ -90,6 +90,10 @@ END = "check.report()"
         (HEAD + "### BEGIN HIDDEN TESTS\n" + ONE + END, "no end"),
         (HEAD + ONE + "### END HIDDEN TESTS\n" + END, "before it begins"),
         (HEAD + ONE + "### BEGIN HIDDEN TESTS\n" + END + "\n### END HIDDEN TESTS", "outside the hidden part"),
+        (
+            HEAD + "### BEGIN HIDDEN TESTS\n" + ONE + "### END HIDDEN TESTS\n" + "check('m', lambda: f(), 1)\n" + END,
+            "stands last",
+        ),
         ("check = Check('a')\n" + ONE + END, "points=N"),
         ("c = Check('a', points=1)\n" + ONE + END, "called `check`"),
         ("", "last statement"),

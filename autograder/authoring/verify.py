@@ -49,7 +49,7 @@ def verify(chapter: Chapter, engine: Engine) -> Verification:
         where = f"{chapter.name}, cell {cell.id}"
         for observed in (one, two):
             found.broken += [
-                f"{where}, check {call.label!r}: {why}" for call, why in broken_checks(grammar, observed.observations)
+                f"{where}, check {call.label!r}: {why}" for call, why in broken_checks(grammar, observed.observed)
             ]
         found.constant[grammar.exercise] = _constant_share(grammar, one, two)
         if not _is_prediction(chapter, grammar.exercise) and grammar.hidden_share < HIDDEN_SHARE:
@@ -79,7 +79,7 @@ def _broken_cells(chapter: Chapter, run: Run) -> list[str]:
 
 
 def _constant_share(grammar: CheckCell, one: CellRun, two: CellRun) -> float:
-    same = sum(c.weight for c in grammar.calls if one.observations.get(c.label) == two.observations.get(c.label))
+    same = sum(c.weight for c in grammar.calls if one.observed.get(c.label) == two.observed.get(c.label))
     return same / grammar.total_weight
 
 

@@ -26,12 +26,15 @@ class Cell:
     id : str
         Unique in its job.
     source : str
-        Python as IPython reads it; for a check cell the program that `grammar.CheckCell.program` made.
+        Python as IPython reads it; for a check cell the program that `grammar.CheckCell.program` made of its visible part.
     role : {"course", "answer", "student", "check"}
         Names bound by course cells are put back before every later cell, names bound by answer cells where they were
         deleted. A check cell runs in a snapshot and leaves no trace.
     exercise : str or None
         The exercise ("walk") that pays when this cell must be killed.
+    hidden : str
+        Check cells only: the program of the hidden part, "" where there is none. It goes on in the cell's snapshot, but
+        enters the run only when every cell of the job has run: nothing that students see can hold a word of it.
     limit : float
         Seconds before the cell is interrupted. A check cell's calls carry limits of their own; this is the most that may pass
         between two of its observations.
@@ -42,6 +45,7 @@ class Cell:
     role: Role = "student"
     exercise: str | None = None
     limit: float = 30.0
+    hidden: str = ""
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,10 @@ class CellRun:
     outputs : list of dict
         nbformat 4 outputs in order, as Jupyter would give them. Empty for a check cell.
     observations : dict
-        Label to observation (see `lab.observe`), check cells only: the first per label, only those emitted during this cell.
+        Label to observation (see `lab.observe`) of a check cell's visible part: the first per label, only those emitted
+        during this cell.
+    hidden : dict
+        The same of its hidden part.
     killed : bool
         Whether it had to be killed; its exercise then earns nothing.
     seconds : float
@@ -91,8 +98,19 @@ class CellRun:
     status: CellStatus = "not-run"
     outputs: list[dict[str, Json]] = field(default_factory=list)
     observations: dict[str, Json] = field(default_factory=dict)
+    hidden: dict[str, Json] = field(default_factory=dict)
     killed: bool = False
     seconds: float = 0.0
+
+    @property
+    def observed(self) -> dict[str, Json]:
+        """The observations of both parts."""
+        return self.hidden | self.observations
+
+    @property
+    def timed_out(self) -> bool:
+        """Whether a check was stopped by its own limit; no later one of the cell ran."""
+        return any(isinstance(value, dict) and "timeout" in value for value in self.observed.values())
 
 
 @dataclass

@@ -192,7 +192,8 @@ class _Pass:
             result,
         )
         self.client, self.collector = kernel.client, Collector()
-        self.received, self.looked, self.checked = 0, time.monotonic(), False
+        self.received, self.looked = 0, time.monotonic()
+        self.paused: list[tuple[Cell, CellRun]] = []  # check cells whose hidden part is still to come
 
     def run(self) -> None:
         current = self.job.cells[0] if self.job.cells else None
@@ -202,6 +203,8 @@ class _Pass:
                 if cell.id not in self.skip:
                     current = cell
                     self._cell(cell, run)
+            for current, run in self.paused:
+                self._hidden(current, run)
         except _Gone:
             self.result.stopped_at = current
 
@@ -224,27 +227,38 @@ class _Pass:
         self.collector.begin(run)
         start = time.monotonic()
         order = {"id": cell.id, "role": cell.role, "exercise": cell.exercise, "seed": self.job.seed}
-        if cell.role == "check":
-            self.checked = True
-            self.collector.forget_displays()
-        session = self.client.session
-        content = {"code": cell.source, "silent": False, "store_history": cell.role != "check", "user_expressions": {},
-                   "allow_stdin": False, "stop_on_error": False}  # fmt: skip
-        message = session.msg("execute_request", content, metadata={"autograder": order})
+        order["pause"] = bool(cell.hidden)
         try:
-            self.client.shell_channel.send(message)
-            self._follow(cell, run, message["header"]["msg_id"], start)
-        except _Gone:
-            run.killed = True
-            run.status = "timed-out" if run.status == "timed-out" else "died"
-            raise
+            self._execute(cell, run, cell.source, order)
         finally:
             run.seconds = time.monotonic() - start
             self.collector.end()
 
-    def _follow(self, cell: Cell, run: CellRun, request: str, start: float) -> None:
+    def _hidden(self, cell: Cell, run: CellRun) -> None:
+        """The hidden part of a check cell, in the copy that waits for it."""
+        self.collector.begin(run, hidden=True)
+        start = time.monotonic()
+        order = {"id": cell.id, "role": "hidden", "exercise": cell.exercise, "seed": self.job.seed}
+        try:
+            self._execute(cell, run, cell.hidden, order)
+        finally:
+            run.seconds += time.monotonic() - start
+
+    def _execute(self, cell: Cell, run: CellRun, program: str, order: dict[str, Any]) -> None:
+        content = {"code": program, "silent": False, "store_history": cell.role != "check", "user_expressions": {},
+                   "allow_stdin": False, "stop_on_error": False}  # fmt: skip
+        message = self.client.session.msg("execute_request", content, metadata={"autograder": order})
+        try:
+            self.client.shell_channel.send(message)
+            self._follow(cell, run, message["header"]["msg_id"])
+        except _Gone:
+            run.killed = True
+            run.status = "timed-out" if run.status == "timed-out" else "died"
+            raise
+
+    def _follow(self, cell: Cell, run: CellRun, request: str) -> None:
         """Take the cell's messages until the kernel is idle. Out of time: interrupt, then give up on the kernel."""
-        limit, interrupted = start + cell.limit, False
+        limit, interrupted = time.monotonic() + cell.limit, False
         while True:
             now = time.monotonic()
             if now >= min(limit, self.until):
@@ -262,12 +276,11 @@ class _Pass:
             if kind == "autograder_observation" and cell.role == "check":
                 if content.get("id") != cell.id:
                     continue
-                known = len(run.observations)
+                known = len(self.collector.observations)
                 self.collector.apply(content)
-                if len(run.observations) > known and not interrupted:
+                if len(self.collector.observations) > known and not interrupted:
                     limit = time.monotonic() + cell.limit
             elif kind in _KINDS and cell.role != "check":
-                self.result.late |= self.checked
                 display = (content.get("transient") or {}).get("display_id")
                 self.collector.apply({**content, "type": kind, "display_id": display})
         self._done(cell, run, request, interrupted)
@@ -277,13 +290,16 @@ class _Pass:
         status = "ran" if reply.get("status") == "ok" else "error"
         if cell.role == "check":
             status = str((reply.get("user_expressions") or {}).get("status"))
+            if status == "paused" and cell.hidden and self.collector.observations is not run.hidden:
+                status = "ran"
+                if not interrupted and not run.timed_out:
+                    self.paused.append((cell, run))
             run.killed = status in ("killed", "died")
         if interrupted:
             run.status = "timed-out"
         else:
             run.status = status if status in ("ran", "error", "died") else "error"  # type: ignore[assignment]
-        if any(isinstance(value, dict) and "timeout" in value for value in run.observations.values()):
-            self.result.slow = True
+        self.result.slow |= run.timed_out
 
     def _reply(self, request: str) -> dict[str, Any]:
         until = time.monotonic() + 5.0

@@ -86,12 +86,9 @@ class Collector:
     room: int = NOTEBOOK_BYTES
     _displays: dict[str, list[dict[str, Json]]] = field(default_factory=dict)
 
-    def forget_displays(self) -> None:
-        """Let no later message change what is shown now."""
-        self._displays.clear()
-
-    def begin(self, run: CellRun) -> None:
-        self.run = run
+    def begin(self, run: CellRun, hidden: bool = False) -> None:
+        """Take what comes for this cell; `hidden` for the hidden part of a check cell."""
+        self.run, self.observations = run, run.hidden if hidden else run.observations
         self.cell_room, self.text_room = CELL_BYTES, CELL_CHARACTERS
         self.observation_room = OBSERVATION_BYTES
         self.cut = 0
@@ -129,13 +126,13 @@ class Collector:
 
     def _observation(self, message: dict[str, Json]) -> None:
         label = message.get("label")
-        if not isinstance(label, str) or "value" not in message or label in self.run.observations:
+        if not isinstance(label, str) or "value" not in message or label in self.observations:
             return
         value = clean(message["value"])
         size = len(label) + _size(value)
-        if size <= self.observation_room and len(self.run.observations) < CELL_OUTPUTS:
+        if size <= self.observation_room and len(self.observations) < CELL_OUTPUTS:
             self.observation_room -= size
-            self.run.observations[clean_text(label)] = value
+            self.observations[clean_text(label)] = value
 
     def _output(self, kind: str, message: dict[str, Json]) -> None:
         output: dict[str, Json] = {"output_type": kind}

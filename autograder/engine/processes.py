@@ -41,14 +41,35 @@ def memory(pid: int) -> int:
 
     Many open files count as well, for what may lie in them. Their number is that of the kernel's table, 64 or a power of two.
     """
-    total = 0
-    with contextlib.suppress(OSError, ValueError):
+    status = _status(pid)
+    return sum(status.get(name, 0) * 1024 for name in ("RssAnon", "RssShmem")) + _in_descriptors(pid, status)
+
+
+def _in_descriptors(pid: int, status: dict[str, int] | None = None) -> int:
+    return max(0, (status or _status(pid)).get("FDSize", 0) - DESCRIPTORS) * BUFFER
+
+
+def _status(pid: int) -> dict[str, int]:
+    """The numbers in a process's status; empty where it has ended."""
+    found = {}
+    with contextlib.suppress(OSError):
         for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-            if line.startswith(("RssAnon:", "RssShmem:")):
+            name, _, value = line.partition(":")
+            with contextlib.suppress(ValueError, IndexError):
+                found[name] = int(value.split()[0])
+    return found
+
+
+def share(pid: int) -> int:
+    """The same with pages shared since a fork counted once in all; `memory` where this may not be known. Slower."""
+    total = 0
+    try:
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+            if line.startswith(("Pss_Anon:", "Pss_Shmem:")):
                 total += int(line.split()[1]) * 1024
-            elif line.startswith("FDSize:"):
-                total += max(0, int(line.split()[1]) - DESCRIPTORS) * BUFFER
-    return total
+    except (OSError, ValueError):
+        return memory(pid)
+    return total + _in_descriptors(pid)
 
 
 def kill_tree(pid: int) -> None:

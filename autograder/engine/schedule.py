@@ -25,8 +25,6 @@ class Attempt:
         The cell during which the run ended, so that the cells after it did not run.
     slow : bool
         Whether some cell or check timed out, so that the job has to repeat alone.
-    late : bool
-        Whether something was shown after the first check's program had come in.
     abandoned : bool
         Whether nobody wants the result any more.
     notes : list of str
@@ -36,7 +34,6 @@ class Attempt:
     cells: list[CellRun]
     stopped_at: Cell | None = None
     slow: bool = False
-    late: bool = False
     abandoned: bool = False
     notes: list[str] = field(default_factory=list)
 
@@ -90,15 +87,12 @@ class Lane:
 def run_job(runner: Runner, job: Job, lane: Lane) -> Run:
     """Run a job to its end: repeat alone what timed out, and run once more without a cell that had to be killed.
 
-    Where cells after a check showed something, the outputs are those of a further run without any check: a cell may show
-    what an answer took from a hidden check's inputs, and students see outputs.
-
     Time spent in waiting for the machine does not count towards the deadline.
     """
     left, skip = job.deadline, frozenset[str]()
     best = [CellRun(cell.id) for cell in job.cells]
     notes: list[str] = []
-    alone = late = False
+    alone = False
     while True:
         with lane.alone() if alone else lane.shared():
             start = time.monotonic()
@@ -111,7 +105,6 @@ def run_job(runner: Runner, job: Job, lane: Lane) -> Run:
             continue
         best = [now if now.status != "not-run" else before for now, before in zip(attempt.cells, best, strict=True)]
         notes += [note for note in attempt.notes if note not in notes]
-        late |= attempt.late
         cell = attempt.stopped_at
         if cell is None:
             break
@@ -124,29 +117,7 @@ def run_job(runner: Runner, job: Job, lane: Lane) -> Run:
         skip |= lost
         what = f"exercise {cell.exercise}" if cell.exercise else f"cell {cell.id}"
         notes.append(f"Cell {cell.id} ended the run; the notebook ran once more without {what}.")
-    if late and not attempt.abandoned:
-        with lane.alone() if alone else lane.shared():
-            start = time.monotonic()
-            _show_again(runner, job, skip, start + left, best, notes)
-            left -= time.monotonic() - start
     return Run(job.key, best, runner.name, runner.sandbox, seconds=job.deadline - left, notes=notes)
-
-
-def _show_again(
-    runner: Runner, job: Job, skip: frozenset[str], until: float, best: list[CellRun], notes: list[str]
-) -> None:
-    """Take the outputs from a run that gets no check."""
-    checks = [cell.id for cell in job.cells if cell.role == "check"]
-    early = [cell.id for cell in job.cells].index(checks[0])
-    again = runner.attempt(job, skip | set(checks), until).cells
-    for number, (run, shown) in enumerate(zip(best, again, strict=True)):
-        if shown.status != "not-run" or number > early:
-            run.outputs = shown.outputs
-    missing = [run.id for run, shown in zip(best, again, strict=True) if run.status != shown.status == "not-run"]
-    if missing := [name for name in missing if name not in skip | set(checks)]:
-        notes.append(
-            f"The outputs of cell {missing[0]} and later ones are not shown: they did not run without the checks."
-        )
 
 
 def run_all(one: Callable[[Job], Run], jobs: Iterable[Job], workers: int, stop: Callable[[], None]) -> Iterator[Run]:

@@ -155,20 +155,30 @@ def _readable(seconds: float, *descriptors: int) -> set[int]:
 
 
 class Watch:
-    """Looks now and then how much memory a run holds in all its processes."""
+    """Looks now and then how much memory a run holds in all its processes.
+
+    Attributes
+    ----------
+    copies : int
+        Snapshots that wait for their hidden part: each shares what the first process was born with.
+    """
 
     PAUSE = 0.1  #: seconds between two looks
 
     def __init__(self, pidfd: int, most: int, base: int) -> None:
         self.pidfd, self.most, self.base = pidfd, most, base
-        self.last = time.monotonic()
+        self.last, self.copies = time.monotonic(), 0
 
     def held(self) -> int:
         """Bytes held beyond what the first process was born with."""
         pid = processes.of_pidfd(self.pidfd)
         if pid is None:
             return 0
-        return sum(map(processes.memory, (pid, *processes.descendants(pid)))) - self.base
+        every = (pid, *processes.descendants(pid))
+        quick = sum(map(processes.memory, every)) - self.base * (1 + self.copies)
+        if quick <= self.most:
+            return quick
+        return min(quick, sum(map(processes.share, every)) - self.base)
 
     def too_much(self) -> bool:
         """Whether the run holds more than it may; looks at most every PAUSE."""
@@ -285,7 +295,8 @@ class _Pass:
         self.channel, self.grace = channel, grace
         self.channel.settimeout(5.0)  # a run that stops reading is broken
         self.wire, self.inbox, self.collector = Wire(channel), Inbox(), Collector()
-        self.result, self.checked = Attempt([CellRun(cell.id) for cell in job.cells]), False
+        self.result = Attempt([CellRun(cell.id) for cell in job.cells])
+        self.paused: list[tuple[Cell, CellRun]] = []  # check cells whose hidden part is still to come
 
     def run(self) -> Attempt:
         current: Cell | None = None
@@ -296,6 +307,8 @@ class _Pass:
                 if cell.id not in self.skip:
                     current = cell
                     self._cell(cell, run)
+            for current, run in self.paused:
+                self._hidden(current, run)
         except _Gone:
             self.result.stopped_at = current or self.job.cells[0]
         return self.result
@@ -310,24 +323,40 @@ class _Pass:
         order = {"id": cell.id, "role": cell.role, "exercise": cell.exercise, "seed": self.job.seed}
         try:
             if cell.role == "check":
-                self.checked = True
-                self.collector.forget_displays()
-                self._send({"type": "check", **order})
+                self._send({"type": "check", "pause": bool(cell.hidden), **order})
                 self._send({"source": cell.source})
             else:
                 self._send({"type": "cell", "source": cell.source, **order})
-            self._follow(cell, run, start)
+            self._follow(cell, run)
         except _Gone:
-            run.killed = True
-            run.status = "timed-out" if run.status == "timed-out" else "died"
+            self._lost(run)
             raise
         finally:
             run.seconds = time.monotonic() - start
             self.collector.end()
 
-    def _follow(self, cell: Cell, run: CellRun, start: float) -> None:
+    def _hidden(self, cell: Cell, run: CellRun) -> None:
+        """The hidden part of a check cell, in the snapshot that waits for it."""
+        self.collector.begin(run, hidden=True)
+        start = time.monotonic()
+        try:
+            self._send({"type": "hidden", "id": cell.id})
+            self._send({"source": cell.hidden})
+            self._follow(cell, run)
+            self.watch.copies -= 1
+        except _Gone:
+            self._lost(run)
+            raise
+        finally:
+            run.seconds += time.monotonic() - start
+
+    def _lost(self, run: CellRun) -> None:
+        run.killed = True
+        run.status = "timed-out" if run.status == "timed-out" else "died"
+
+    def _follow(self, cell: Cell, run: CellRun) -> None:
         """Take the cell's messages until it is done. Out of time: interrupt, then give up on the run."""
-        limit, interrupted = start + cell.limit, False
+        limit, interrupted = time.monotonic() + cell.limit, False
         while True:
             now = time.monotonic()
             if now >= min(limit, self.until):
@@ -346,27 +375,29 @@ class _Pass:
             if kind == "observation":
                 if cell.role != "check" or message.get("id") != cell.id:
                     continue
-                known = len(run.observations)
+                known = len(self.collector.observations)
                 self.collector.apply(message)
-                if len(run.observations) > known and not interrupted:
+                if len(self.collector.observations) > known and not interrupted:
                     limit = time.monotonic() + cell.limit
                 continue
             if cell.role != "check":
-                self.result.late |= self.checked
                 self.collector.apply(message)
 
     def _done(self, cell: Cell, run: CellRun, message: dict[str, Any], interrupted: bool) -> None:
         status = message.get("status")
+        if status == "paused" and cell.hidden and self.collector.observations is not run.hidden:
+            status = "ran"
+            if not interrupted and not run.timed_out:
+                self.paused.append((cell, run))
+                self.watch.copies += 1
         run.killed = status == "killed" or (cell.role == "check" and status == "died")
         if interrupted:
             run.status = "timed-out"
         else:
             run.status = status if status in ("ran", "error", "died") else "error"
-        if any(isinstance(value, dict) and "timeout" in value for value in run.observations.values()):
-            self.result.slow = True
+        self.result.slow |= run.timed_out
         if cell.role != "check":
             self.collector.end(message.get("cut", 0))
-            self.result.late |= self.checked and bool(run.outputs)
         self.collector.cut = 0
         if (full := message.get("exhausted")) is not None:
             what = full if full in RESOURCES else "resources"

@@ -22,15 +22,17 @@ def parsed(source: str) -> CheckCell:
 
 
 def check_job_cell(cell: CourseCell, expected: bool = False) -> Cell:
-    """The engine's cell for a check cell of the course: its program, without anything to compare with."""
+    """The engine's cell for a check cell of the course: its programs, without anything to compare with."""
     grammar = parsed(cell.source)
     limit = max(call.limit for call in grammar.calls) + CHECK_MARGIN
-    return Cell(cell.id, _program(cell.source, expected), "check", cell.exercise, limit)
+    visible, hidden = _programs(cell.source, expected)
+    return Cell(cell.id, visible, "check", cell.exercise, limit, hidden)
 
 
 @lru_cache(maxsize=256)
-def _program(source: str, expected: bool) -> str:
-    return parsed(source).program(expected=expected)
+def _programs(source: str, expected: bool) -> tuple[str, str]:
+    grammar = parsed(source)
+    return grammar.program("visible", expected=expected), grammar.program("hidden", expected=expected)
 
 
 def missing_package(cell: CourseCell) -> str | None:

@@ -45,13 +45,14 @@ def judge(
     ExerciseResult
         points x passed weight / total weight; 0 for a cell that had to be killed.
     """
-    differences = [_difference(call, run, reference) for call in cell.calls]
+    observations = _counted(cell, run)
+    differences = [_difference(call, observations, reference) for call in cell.calls]
     value_passed = any(d is None for call, d in zip(cell.calls, differences, strict=True) if call.kind != "raises")
     checks = []
     earned = 0.0
     for call, difference in zip(cell.calls, differences, strict=True):
         passed = difference is None and not run.killed
-        message = "" if passed else _message(call, difference or "The cell had to be stopped.", run.observations)
+        message = "" if passed else _message(call, difference or "The cell had to be stopped.", observations)
         if passed and call.kind == "raises" and not value_passed:
             passed, message = False, "Counts only when another check of this exercise passes."
         earned += call.weight * passed
@@ -72,10 +73,22 @@ def broken_checks(cell: CheckCell, observed: Mapping[str, Observation]) -> Itera
             yield call, difference
 
 
-def _difference(call: CheckCall, run: CellRun, reference: Mapping[str, Observation]) -> str | None:
-    if call.label not in run.observations:
+def _counted(cell: CheckCell, run: CellRun) -> dict[str, Observation]:
+    """The observations that count: a visible check's message quotes its own, which must be older than the hidden part."""
+    found = {}
+    for call in cell.calls:
+        part = run.hidden if call.hidden else run.observations
+        if call.label in part:
+            found[call.label] = part[call.label]
+    return found
+
+
+def _difference(
+    call: CheckCall, observations: Mapping[str, Observation], reference: Mapping[str, Observation]
+) -> str | None:
+    if call.label not in observations:
         return NOT_RUN
-    return _verdict(call, run.observations[call.label], reference.get(call.label))
+    return _verdict(call, observations[call.label], reference.get(call.label))
 
 
 def _verdict(call: CheckCall, observed: Observation, expected: Observation) -> str | None:
@@ -118,8 +131,7 @@ def _hidden_message(call: CheckCall, observed: Observation) -> str:
 
 def _status(run: CellRun) -> ExerciseStatus:
     if run.status in ("ran", "error"):
-        timed_out = any(isinstance(value, dict) and "timeout" in value for value in run.observations.values())
-        return "timed-out" if timed_out else "ran"
+        return "timed-out" if run.timed_out else "ran"
     return cast(ExerciseStatus, run.status)
 
 

@@ -46,7 +46,7 @@ def observe_references(engine: Engine, chapters: Iterable[Chapter], seed: int) -
                     f"The reference of {run.key} does not run here: cell {cell.id} ended with {why}. Nobody was graded; "
                     f"run `autograder build {run.key}` to see more."
                 )
-        by_id = {cell.id: cell.observations for cell in run.cells}
+        by_id = {cell.id: cell.observed for cell in run.cells}
         checks = [check for check in chapter.checks if check.id in by_id]
         for check in checks:
             for call, why in broken_checks(parsed(check.source), by_id[check.id]):

@@ -13,18 +13,22 @@ LIMIT = 1.0  #: seconds that a cell may take
 SETUP = Cell("setup", "import torch\nx = torch.tensor([1.0, 2.0])", "course")
 GOOD = (
     Cell("good", "def good(v):\n    return (v * 2).tolist()", "answer", "good", 10.0),
-    Cell("check-good", "check('doubles', lambda: good(x), limit=5)", "check", "good", 10.0),
-)
-DOUBLES = {"doubles": {"list": [2.0, 4.0]}}
+    Cell("check-good", "check('doubles', lambda: good(x), limit=5)", "check", "good", 10.0,
+         "y = x + 1\ncheck('doubles others', lambda: good(y), limit=5)"),
+)  # fmt: skip
+DOUBLES = {"doubles": {"list": [2.0, 4.0]}, "doubles others": {"list": [4.0, 6.0]}}
 BEFORE = (
-    Cell("early", "def early():\n    return 'early'", "answer", "early", 10.0),
-    Cell("check-early", "check('early', lambda: early(), limit=5)", "check", "early", 10.0),
-)
+    Cell("early", "def early(n=1):\n    return 'early' * n", "answer", "early", 10.0),
+    Cell("check-early", "check('early', lambda: early(), limit=5)", "check", "early", 10.0,
+         "check('twice', lambda: early(2), limit=5)"),
+)  # fmt: skip
+EARLY = {"early": "early", "twice": "earlyearly"}
 
 
 def attack_job(key: str, attack: str, check: str = "check('bad', lambda: bad())", limit: float = LIMIT) -> Job:
     """An honest exercise before the attack, the attack as the answer of exercise "bad", an honest exercise after it."""
-    bad = (Cell("bad", attack, "answer", "bad", limit), Cell("check-bad", check, "check", "bad", limit))
+    hidden = check.replace("'bad'", "'bad again'")
+    bad = (Cell("bad", attack, "answer", "bad", limit), Cell("check-bad", check, "check", "bad", limit, hidden))
     return Job(key, (SETUP, *BEFORE, *bad, *GOOD), seed=7, deadline=40.0)
 
 

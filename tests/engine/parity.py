@@ -55,8 +55,8 @@ def differences(job: Job, first: Run, second: Run) -> list[str]:
             mine, theirs = _without_figures(mine), _without_figures(theirs)
         if mine != theirs:
             found.append(f"{job.key}, {one.id}: outputs {mine} and {theirs}")
-        for label in one.observations.keys() | other.observations.keys():
-            mine, theirs = (clean(run.observations.get(label, "nothing")) for run in (one, other))
+        for label in one.observed.keys() | other.observed.keys():
+            mine, theirs = (clean(run.observed.get(label, "nothing")) for run in (one, other))
             if mine != theirs:
                 found.append(f"{job.key}, {one.id}, {label!r}: {mine} and {theirs}")
     return found

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from autograder.cli import main
 from autograder.engine import Cell, EngineUnavailable, Job, bubblewrap, open_engine
 from autograder.engine.environment import environment
-from autograder.engine.inside import snapshot
+from autograder.engine.inside.copies import Copies
 from autograder.engine.kernel import KernelEngine
 from tests import mini_course
 from tests.engine.helpers import code_job, text
@@ -64,8 +64,8 @@ def test_cuda_runs_one_after_another_without_a_limit_on_address_space():
 def observed(program, space, monkeypatch, work):
     monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)  # as after an answer that used the GPU
     found = []
-    order = {"id": "check-x", "exercise": "x", "seed": 1}
-    status = snapshot.observe_piped(program, order, space, found.append, str(work))
+    order = {"id": "check-x", "exercise": "x", "seed": 1, "pause": False}
+    status = Copies(space, str(work), found.append).check(program, order)
     return status, {message["label"]: message["value"] for message in found if message["type"] == "observation"}
 
 
@@ -105,6 +105,21 @@ def test_a_kernel_that_has_used_cuda_goes_on_after_a_check():
         {"again": 6},
     ]
     assert text(run.cells[2]) == "False goes on\n"
+
+
+def test_a_hidden_part_there_finds_the_names_as_they_were(monkeypatch, tmp_path):
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    monkeypatch.chdir(tmp_path)
+    space, found = {"n": 1}, []
+    exec("def f(): return n", space)
+    copies = Copies(space, str(tmp_path), found.append)
+    order = {"id": "check-x", "exercise": "x", "seed": 1, "pause": True}
+    assert copies.check("mine = 5\ncheck('a', lambda: f())", order) == "paused"
+    exec("n = 2\ndef f(): return 'rebound'", space)
+    assert copies.hidden("check('b', lambda: (f(), mine))", "check-x") == "ran"
+    assert {m["label"]: m["value"] for m in found} == {"a": 1, "b": {"tuple": [1, 5]}}
+    assert space["n"] == 2 and space["f"]() == "rebound" and "mine" not in space
+    assert copies.hidden("check('b', lambda: 1)", "check-x") == "died"
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")

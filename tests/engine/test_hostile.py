@@ -14,7 +14,7 @@ import pytest
 import autograder
 from autograder.engine.processes import descendants
 from autograder.engine.warm import WarmEngine
-from tests.engine.helpers import DOUBLES, LIMIT, attack_job, cells, code_job, error, text
+from tests.engine.helpers import DOUBLES, EARLY, LIMIT, attack_job, cells, code_job, error, text
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the warm engine needs Linux")
 
@@ -49,7 +49,6 @@ SURVIVED = {
     "fork that stays": "import os, time\nif os.fork() == 0:\n    time.sleep(600)",
     "fork that returns": "import os\npid = os.fork()\nprint('both')",
     "pipe holder": "import subprocess\nsubprocess.Popen(['sleep', '600'])",
-    "kill all": "import os, signal\nos.kill(-1, signal.SIGKILL)",
     "work folder gone": "import os, shutil\nshutil.rmtree(os.getcwd(), ignore_errors=True)\nos.chdir('/')",
     "early observations": (
         "import gc\nfrom autograder.engine.inside.wire import Wire\n"
@@ -60,6 +59,7 @@ SURVIVED = {
 
 #: attacks that end the run, so that it happens once more without them
 KILLED = {
+    "kill all": "import os, signal\nos.kill(-1, signal.SIGKILL)",
     "swallows everything": "while True:\n    try:\n        while True: sum(range(99))\n    except BaseException: pass",
     "SIGINT ignored": "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\ntime.sleep(60)",
     "os._exit": "import os\nos._exit(0)",
@@ -68,7 +68,7 @@ KILLED = {
     "memory bomb": "held = []\nwhile True:\n    held.append(bytearray(64_000_000))",
     "memory of children": (
         "import os, time\nfor _ in range(12):\n    if os.fork() == 0:\n        held = bytearray(b'x') * 300_000_000\n"
-        "        time.sleep(60)\ntime.sleep(0.8)"
+        "        time.sleep(60)\ntime.sleep(5)"
     ),
     "fork bomb": "import os, time\nwhile True:\n    try:\n        os.fork()\n    except BaseException:\n        pass",
     "thread bomb": (
@@ -140,8 +140,8 @@ def test_every_job_comes_back(runs: dict) -> None:
 def test_a_run_goes_on_after(runs: dict, name: str) -> None:
     run = runs["runs"][f"survived: {name}"]
     got = cells(run)
-    assert got["check-early"].observations == {"early": "early"}
-    assert got["check-good"].observations == DOUBLES, run
+    assert got["check-early"].observed == EARLY
+    assert got["check-good"].observed == DOUBLES, run
     assert not got["bad"].killed
     assert run.seconds < 15
 
@@ -158,8 +158,8 @@ def test_a_run_happens_once_more_without(runs: dict, name: str) -> None:
     got = cells(run)
     assert got["bad"].killed and got["bad"].status in ("died", "timed-out"), run
     assert got["check-bad"].status == "not-run" and not got["check-bad"].observations
-    assert got["check-early"].observations == {"early": "early"}
-    assert got["check-good"].observations == DOUBLES, run
+    assert got["check-early"].observed == EARLY
+    assert got["check-good"].observed == DOUBLES, run
     assert any("without exercise bad" in note for note in run.notes)
     assert run.seconds < 20
 
@@ -168,8 +168,8 @@ def test_a_run_happens_once_more_without(runs: dict, name: str) -> None:
 def test_a_check_costs_its_exercise_only(runs: dict, name: str) -> None:
     run = runs["runs"][f"check: {name}"]
     got = cells(run)
-    assert got["check-early"].observations == {"early": "early"}
-    assert got["check-good"].observations == DOUBLES, run
+    assert got["check-early"].observed == EARLY
+    assert got["check-good"].observed == DOUBLES, run
     assert got["bad"].status == "ran"
     assert run.seconds < 20
 
@@ -185,8 +185,8 @@ def test_neighbours_are_untouched(runs: dict) -> None:
     assert neighbours
     for run in neighbours:
         got = cells(run)
-        assert [got[f"check-{name}"].observations for name in ("early", "bad", "good")] == [
-            {"early": "early"}, {"bad": 5}, DOUBLES,
+        assert [got[f"check-{name}"].observed for name in ("early", "bad", "good")] == [
+            EARLY, {"bad": 5, "bad again": 5}, DOUBLES,
         ], run  # fmt: skip
         assert not run.notes and all(cell.status == "ran" for cell in run.cells), run
 
@@ -396,12 +396,13 @@ def test_memory_holds_nothing_of_check_cells(warm: WarmEngine) -> None:
     from autograder.engine.api import Cell, Job
 
     token = "canary" + "-in-" + "check"
-    check = Cell("check", f"hidden = '{token}'\ncheck('a', lambda: len(hidden))", "check", "e", 10.0)
-    later = Cell("later", f"hidden = '{token}'\ncheck('b', lambda: len(hidden))", "check", "f", 10.0)
+    program = f"hidden = '{token}'\ncheck('a', lambda: len(hidden))"
+    check = Cell("check", program, "check", "e", 10.0, program.replace("'a'", "'c'"))
+    later = Cell("later", program.replace("'a'", "'b'"), "check", "f", 10.0)
     scan = Cell("scan", _SCAN, "student", None, 20.0)
     (run,) = warm.run([Job("memory", (check, scan, later), seed=1)])
     got = cells(run)
-    assert got["check"].observations == {"a": 15} and got["later"].observations == {"b": 15}
+    assert got["check"].observed == {"a": 15, "c": 15} and got["later"].observations == {"b": 15}
     assert text(got["scan"]) == "hits 0\n", run
 
 
@@ -412,7 +413,7 @@ def test_the_scan_would_find_it(warm: WarmEngine) -> None:
 
 # ------------------------------------------------------------------------------------------------ what is shown
 
-#: ways to bring what a check holds to an output: (answer cell, what the check calls, the cell after the check)
+#: ways to bring what a hidden part holds to what students see: (answer cell, what the check calls, the cell after it)
 SMUGGLERS = {
     "shared memory": (
         "import mmap\nroom = mmap.mmap(-1, 4096)",
@@ -446,6 +447,23 @@ SMUGGLERS = {
         "        w.send({'type': 'done', 'id': 'after', 'status': 'ran', 'cut': 0})\n        break",
         "print('fine')",
     ),
+    "what an earlier check was called with": (
+        "import mmap\nroom = mmap.mmap(-1, 4096)",
+        "def bad(v):\n    old = bytes(room[:20])\n    room[:len(v)] = v.encode()\n    return old.strip(b'\\0').decode()",
+        "print(bytes(room[:20]))",
+    ),
+    "the observation of a visible check, late": (
+        "import gc\nfrom autograder.engine.inside.wire import Wire\ncalls = []",
+        "def bad(v):\n    for w in [o for o in gc.get_objects() if isinstance(o, Wire)]:\n"
+        "        for i in 'check', 'last':\n            for l in 'a', 'c':\n"
+        "                w.send({'type': 'observation', 'id': i, 'label': l, 'value': v})\n    return 5",
+        "print('fine')",
+    ),
+    "a frame": (
+        "import sys",
+        "def bad(v):\n    f = sys._getframe()\n    while f.f_back: f = f.f_back\n    return [repr(f.f_code.co_consts), repr(f.f_globals)]",
+        "print('fine')",
+    ),
     "the word for what is used up": (
         "import gc\nfrom autograder.engine.inside.wire import Wire",
         "def bad(v):\n    for w in [o for o in gc.get_objects() if isinstance(o, Wire)]:\n"
@@ -456,7 +474,7 @@ SMUGGLERS = {
 
 
 @pytest.mark.parametrize("name", SMUGGLERS)
-def test_no_output_shows_what_a_check_held(warm: WarmEngine, name: str) -> None:
+def test_nothing_that_students_see_holds_a_word_of_a_hidden_part(warm: WarmEngine, name: str) -> None:
     from autograder.engine.api import Cell, Job
 
     token = "hidden" + "-input"
@@ -464,14 +482,36 @@ def test_no_output_shows_what_a_check_held(warm: WarmEngine, name: str) -> None:
     made = (
         Cell("first", "print('early')\n" + before, "student", None, 5.0),
         Cell("bad", answer, "answer", "bad", 2.0),
-        Cell("check", f"check('a', lambda: bad('{token}'))", "check", "bad", 5.0),
+        Cell("check", "check('a', lambda: bad('fine'))", "check", "bad", 5.0, f"check('b', lambda: bad('{token}'))"),
         Cell("after", after, "student", None, 5.0),
+        Cell("last", "check('c', lambda: bad('fine'))", "check", "last", 5.0, f"check('d', lambda: bad('{token}'))"),
     )
     (run,) = warm.run([Job("smuggler", made, seed=1)])
-    assert token not in repr([(cell.outputs, cell.status) for cell in run.cells] + run.notes), run
+    shown = [(cell.outputs, cell.status, cell.observations) for cell in run.cells]
+    assert token not in repr([*shown, run.notes]), run
     got = cells(run)
     assert text(got["first"]) == "early\n"
     assert not got["check"].outputs
+
+
+#: what a later cell does to the copies that wait for their hidden part
+WAKERS = {
+    "ends them": "import os, signal\nos.kill(-1, signal.SIGKILL)",
+    "wakes them": "import os, signal\nos.kill(-1, signal.SIGCONT)",
+    "ends them in a check": "def bad():\n    import os, signal\n    os.kill(-1, signal.SIGKILL)\n    return 1",
+    "asks what became of them": "import os\nwhile True:\n    try:\n        os.waitpid(-1, os.WNOHANG | os.WUNTRACED)\n    except OSError:\n        pass\n    break",
+    "stops itself": "def bad():\n    import os, signal\n    os.kill(os.getpid(), signal.SIGSTOP)\n    return 1",
+    "stops them all": "def bad():\n    import os, signal\n    os.kill(-1, signal.SIGSTOP)\n    return 1",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WAKERS)
+def test_copies_that_wait_cost_nobody_else(warm: WarmEngine, name: str) -> None:
+    (run,) = warm.run([attack_job(name, WAKERS[name])])
+    got = cells(run)
+    assert got["check-early"].observed == EARLY, run
+    assert got["check-good"].observed == DOUBLES, run
+    assert run.seconds < 20
 
 
 def test_honest_outputs_after_a_check_are_shown(warm: WarmEngine) -> None:

@@ -64,5 +64,5 @@ def test_real_content_runs_equally_in_both(warm: WarmEngine) -> None:
         slow = {run.key: run for run in kernel.run(jobs)}
     fast = {run.key: run for run in warm.run(jobs)}
     assert [line for job in jobs for line in differences(job, fast[job.key], slow[job.key])] == []
-    seen = [(len(cell.outputs), len(cell.observations)) for run in fast.values() for cell in run.cells]
+    seen = [(len(cell.outputs), len(cell.observed)) for run in fast.values() for cell in run.cells]
     assert sum(outputs for outputs, _ in seen) > 5 and sum(observations for _, observations in seen) > 300

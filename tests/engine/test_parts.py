@@ -154,7 +154,7 @@ def test_clean_leaves_good_text_alone() -> None:
 
 
 class Script:
-    """A runner whose cells do what their source says: "ran", "slow", "kill", "once slow", "shows" which checks it has met."""
+    """A runner whose cells do what their source says: "ran", "slow", "kill", "once slow"."""
 
     name, sandbox = "script", "none"
 
@@ -165,15 +165,9 @@ class Script:
     def attempt(self, job: Job, skip: frozenset[str], until: float) -> Attempt:
         self.attempts.append(skip)
         result = Attempt([CellRun(cell.id) for cell in job.cells])
-        checks: list[str] = []
         for cell, run in zip(job.cells, result.cells, strict=True):
             if cell.id in skip:
                 continue
-            if cell.role == "check":
-                checks.append(cell.id)
-            if cell.source == "shows" and time.monotonic() < until:
-                run.outputs.append({"seen": list(checks)})
-                result.late |= bool(checks)
             if cell.source == "once slow" and cell.id not in self.slow_once:
                 self.slow_once.add(cell.id)
                 run.status, result.slow = "timed-out", True
@@ -229,27 +223,6 @@ def test_after_its_deadline_nothing_runs_again() -> None:
     statuses, script, notes = play("kill", "ran", deadline=0.0)
     assert statuses == ["died", "not-run", "not-run", "not-run"] and len(script.attempts) == 1
     assert "was over" in notes[0]
-
-
-def outputs(*sources: str) -> tuple[list[list], int, list[str]]:
-    script, made = Script(), []
-    for number, source in enumerate(sources):
-        made += [Cell(f"a{number}", source, "answer", f"e{number}"), Cell(f"c{number}", "ran", "check", f"e{number}")]
-    run = run_job(script, Job("job", tuple(made)), Lane())
-    return [cell.outputs for cell in run.cells[::2]], len(script.attempts), run.notes
-
-
-def test_what_is_shown_before_any_check_needs_no_second_run() -> None:
-    assert outputs("shows", "ran") == ([[{"seen": []}], []], 1, [])
-
-
-def test_what_is_shown_after_a_check_comes_from_a_run_without_checks() -> None:
-    assert outputs("shows", "shows", "ran") == ([[{"seen": []}], [{"seen": []}], []], 2, [])
-
-
-def test_with_a_killed_cell_as_well() -> None:
-    shown, attempts, notes = outputs("shows", "kill", "shows")
-    assert shown == [[{"seen": []}], [], [{"seen": []}]] and attempts == 3 and len(notes) == 1
 
 
 def test_alone_means_alone() -> None:

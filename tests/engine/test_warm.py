@@ -181,7 +181,7 @@ def test_half_a_surrogate_is_written_as_a_question_mark(warm: WarmEngine) -> Non
 )  # fmt: skip
 def test_leftovers_are_harmless(warm: WarmEngine, source: str) -> None:
     (run,) = warm.run([Job("left", (SETUP, Cell("left", source, "student", None, 20.0), *GOOD))])
-    assert cells(run)["check-good"].observations == DOUBLES, run
+    assert cells(run)["check-good"].observed == DOUBLES, run
     assert not run.notes
 
 
@@ -230,7 +230,7 @@ def test_a_check_that_times_out_is_the_last(warm: WarmEngine) -> None:
     (run,) = warm.run([Job("slow", (Cell("check", program, "check", "e", 5.0), SETUP, *GOOD))])
     got = cells(run)
     assert got["check"].observations == {"a": 1, "b": {"timeout": 0.3}}
-    assert got["check-good"].observations == DOUBLES
+    assert got["check-good"].observed == DOUBLES
 
 
 # ------------------------------------------------------------------------------------------------ many jobs, and the end
@@ -279,3 +279,34 @@ def test_a_dead_parent_is_replaced() -> None:
         engine._parent.process.wait()
         (run,) = engine.run([code_job("print('again')")])
         assert text(run.cells[0]) == "again\n"
+
+
+def test_a_hidden_part_goes_on_in_its_cells_copy_after_every_cell(warm: WarmEngine) -> None:
+    made = (
+        Cell("answer", "import os, time\nnames = []\ndef grow(n):\n    names.append(n)\n    return list(names)", "answer", "e"),
+        Cell("check", "mine = 1\ncheck('seen', lambda: grow('seen'))", "check", "e", 5.0,
+             "check('hidden', lambda: grow('hidden') + [mine, round(time.time(), 1) >= round(began, 1)])"),
+        Cell("later", "names.append('later')\ndef grow(n): return 'rebound'\nprint('mine' in globals())", "student"),
+        Cell("other", "check('names', lambda: names)", "check", "f", 5.0, "check('again', lambda: names + [grow(1)])"),
+    )  # fmt: skip
+    began = Cell("began", "import time\nbegan = time.time()", "student")
+    got = values(warm, began, *made)
+    assert got["check"].observations == {"seen": {"list": ["seen"]}}
+    assert got["check"].hidden == {"hidden": {"list": ["seen", "hidden", 1, True]}}
+    assert got["other"].observations == {"names": {"list": ["later"]}}
+    assert got["other"].hidden == {"again": {"list": ["later", "rebound"]}}
+    assert text(got["later"]) == "False\n"
+
+
+def test_after_a_time_out_the_hidden_part_does_not_run(warm: WarmEngine) -> None:
+    made = (
+        Cell("a", "def f(): \n    while True: pass", "answer", "e"),
+        Cell("check", "check('one', lambda: f(), limit=0.3)", "check", "e", 5.0, "check('two', lambda: 1)"),
+    )
+    got = values(warm, *made)
+    assert got["check"].observed == {"one": {"timeout": 0.3}} and got["check"].timed_out
+
+
+def test_a_visible_part_that_fails_ends_the_cell(warm: WarmEngine) -> None:
+    got = values(warm, Cell("check", "1 / 0\ncheck('one', lambda: 1)", "check", "e", 5.0, "check('two', lambda: 1)"))
+    assert got["check"].status == "error" and not got["check"].observed

@@ -28,7 +28,9 @@ GOOD = {
 
 
 def judged(observations, **more):
-    run = CellRun("check-double", **{"status": "ran", "observations": observations, **more})
+    hidden = {label: value for label, value in observations.items() if label != "two"}
+    visible = {label: value for label, value in observations.items() if label == "two"}
+    run = CellRun("check-double", **{"status": "ran", "observations": visible, "hidden": hidden, **more})
     return judge("check-double", CELL, run, GOOD, max_score=4.0)
 
 
@@ -65,6 +67,16 @@ def test_hidden_checks_show_the_authors_sentence_only():
     assert messages["random"] == "Double every element."
     assert "SECRET" not in " ".join(messages.values())
     assert "Nothing was doubled." in messages["two"] and "got 2" in messages["two"]
+
+
+def test_each_part_counts_for_its_own_checks_only():
+    """A visible check's message quotes the run, so nothing counts there that came after the hidden part."""
+    late = judge(
+        "check-double", CELL, CellRun("check-double", "ran", hidden={**GOOD, "two": "SECRET"}), GOOD, max_score=4.0
+    )
+    assert late.score == 3.0 and late.checks[0].message == NOT_RUN
+    early = judge("check-double", CELL, CellRun("check-double", "ran", observations=GOOD), GOOD, max_score=4.0)
+    assert early.score == 1.0 and [check.passed for check in early.checks] == [True, False, False, False]
 
 
 def test_unknown_labels_are_ignored():

@@ -7,7 +7,7 @@ import resource
 from pathlib import Path
 
 SPARE = 16  #: processes and descriptors that a run's own steps may use beyond a cell's limit
-RESOURCES = ("memory", "file descriptors", "threads", "disk space")  #: what `Gauge.full` answers
+RESOURCES = ("memory", "file descriptors", "threads", "disk space", "waiting checks")  #: what `Gauge.full` answers
 _FULL = 0.9
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from ipykernel.ipkernel import IPythonKernel
 from ipykernel.kernelapp import IPKernelApp
 
-from autograder.engine.inside import snapshot
+from autograder.engine.inside.copies import Copies
 from autograder.engine.inside.putback import Names, World
 from autograder.lab.seeds import seed_everything
 
@@ -28,6 +28,7 @@ class Kernel(IPythonKernel):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.names: Names | None = None
+        self.copies: Copies
 
     def _start(self) -> None:
         """Import what has a seed before the first cell gets its own."""
@@ -39,6 +40,7 @@ class Kernel(IPythonKernel):
         assert self.shell is not None
         self.names, self.world = Names(self.shell.user_ns), World(os.getcwd())
         self.world.keep_streams = False  # this kernel's own streams come and go
+        self.copies = Copies(self.shell.user_ns, os.getcwd(), self._emit)
 
     async def do_execute(self, code, silent, store_history=True, user_expressions=None, allow_stdin=False, *,
                          cell_meta=None, cell_id=None):  # fmt: skip
@@ -54,22 +56,19 @@ class Kernel(IPythonKernel):
         self.world.put_back()
         self.names.put_back()
         seed_everything(order["seed"], order["id"])
-        if order["role"] == "check":
-            status = self._check(code, order)
+        if order["role"] in ("check", "hidden"):
+            sys.stdout.flush()
+            sys.stderr.flush()
+            status = (
+                self.copies.check(code, order) if order["role"] == "check" else self.copies.hidden(code, order["id"])
+            )
             return {"status": "ok", "execution_count": 0, "user_expressions": {"status": status}, "payload": []}
         reply = await super().do_execute(code, silent, store_history, user_expressions, allow_stdin, cell_id=cell_id)
         self.names.remember(order["role"])
         return reply
 
-    def _check(self, program: str, order: dict[str, Any]) -> str:
-        assert self.shell is not None
-        sys.stdout.flush()
-        sys.stderr.flush()
-
-        def emit(message: dict[str, Any]) -> None:
-            self.send_response(self.iopub_socket, OBSERVATION, message)
-
-        return snapshot.observe_piped(program, order, self.shell.user_ns, emit, os.getcwd())
+    def _emit(self, message: dict[str, Any]) -> None:
+        self.send_response(self.iopub_socket, OBSERVATION, message)
 
 
 def main() -> None:

@@ -44,20 +44,26 @@ class Session:
         self.desk = Desk(wire.send, captured)
         shells.attach(shell, self.desk)
         self.run = shells.runner(shell)
-        self.pid, self.isolated = os.getpid(), work == WORK
-        self.gauge = Gauge(memory, work, disk=self.isolated)
+        self.pid, isolated = os.getpid(), work == WORK
+        self.room = ROOM if isolated else work  #: where its files may be
+        self.gauge = Gauge(memory, work, disk=isolated)
         self.names = Names(shell.user_ns)
         self.world = World(work, shell)
+        self.paused: dict[str, int] = {}  # check cell to the process in which its hidden part will go on
 
     def serve(self) -> None:
         """Follow orders until there are no more."""
         while (order := self.wire.receive()) is not None:
+            if "type" not in order:
+                continue  # the program of a snapshot that ended before it read it
             if order["type"] == "file":
                 self._file(order["name"], order["data"])
             elif order["type"] == "cell":
                 self._cell(order)
             elif order["type"] == "check":
                 self._check(order)
+            elif order["type"] == "hidden":
+                self._hidden(order)
 
     def _file(self, name: str, data: str) -> None:
         target = Path(self.work, name)
@@ -94,7 +100,7 @@ class Session:
                 cut = self.desk.end()
                 self.names.remember(order["role"])
                 message = {"type": "done", "id": order["id"], "status": status, "cut": cut}
-                if full := self.gauge.full():
+                if full := self.gauge.full() or ("waiting checks" if self._has_lost_a_snapshot() else None):
                     message["exhausted"] = full
                 self.wire.send(message)
                 return
@@ -102,18 +108,40 @@ class Session:
                 continue
 
     def _check(self, order: dict[str, Any]) -> None:
-        """The snapshot reads the program from the wire itself: it never enters this process."""
+        """The snapshot reads the programs from the wire itself: they never enter this process."""
         try:
             self._prepare(order)
-            with _spare(), snapshot.no_trace(ROOM if self.isolated else self.work):
-                status = snapshot.wait(snapshot.child(lambda: self._observe(order)))
+            with _spare(), snapshot.no_trace(self.room) as kept:
+                pid = snapshot.child(lambda: snapshot.observe(self.wire, order, self.shell.user_ns))
+                status = snapshot.wait(pid)
+                if status == "paused" and order["pause"]:
+                    kept.add(pid)
+                    self.paused[order["id"]] = pid
         except OSError:
             status = "error"  # the run has used up its processes; the program stays unread and ends the run
-        self.wire.send({"type": "done", "id": order["id"], "status": status, "cut": 0})
+        self._checked(order, status)
 
-    def _observe(self, order: dict[str, Any]) -> bool:
-        program = self.wire.receive()
-        return program is not None and snapshot.execute(program["source"], order, self.shell.user_ns, self.wire.send)
+    def _hidden(self, order: dict[str, Any]) -> None:
+        """Let a snapshot go on."""
+        status, pid = "died", self.paused.pop(order["id"], 0)
+        with contextlib.suppress(OSError), _spare(), snapshot.no_trace(self.room):
+            if pid:
+                os.kill(pid, signal.SIGCONT)
+                status = snapshot.wait(pid)
+                if status == "paused":
+                    snapshot.end(pid)
+                    status = "died"
+        self._checked(order, status)
+
+    def _checked(self, order: dict[str, Any], status: str) -> None:
+        message = {"type": "done", "id": order["id"], "status": status, "cut": 0}
+        if self._has_lost_a_snapshot():
+            message["exhausted"] = "waiting checks"
+        self.wire.send(message)
+
+    def _has_lost_a_snapshot(self) -> bool:
+        """Whether somebody has ended, or woken, a snapshot that waits for its hidden part."""
+        return not all(map(snapshot.is_stopped, self.paused.values()))
 
 
 @contextlib.contextmanager

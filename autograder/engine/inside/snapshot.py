@@ -1,11 +1,14 @@
-"""A check cell runs in a forked copy of the run, so that cells after it see nothing that it brought."""
+"""A check cell runs in a forked copy of the run, so that cells after it see nothing that it brought.
+
+The copy runs the cell's visible part when its turn comes, and stops. It goes on with the hidden part when every cell of the
+notebook has run: until then no process of the run has read a word of it.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import builtins
 import contextlib
-import json
 import os
 import signal
 import sys
@@ -14,6 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from autograder.engine.inside.wire import Wire
 from autograder.lab.probe import Probe
 
 Emit = Callable[[dict[str, Any]], object]
@@ -26,20 +30,41 @@ def raw_input(prompt: object = "") -> str:
     raise StdinNotImplementedError("raw_input was called, but this frontend does not support input requests.")
 
 
-def execute(source: str, order: dict[str, Any], space: dict[str, Any], emit: Emit) -> bool:
-    """Run a check cell's program here; returns whether it went through.
+class Observer:
+    """Runs the programs of one check cell.
 
     Parameters
     ----------
-    source : str
-        Input statements and calls of `check`.
     order : dict
         id, exercise and seed of the cell.
     space : dict
-        The namespace, which the program may change: the caller is a snapshot.
+        The namespace, which the programs may change: it is a copy.
     emit : callable
         Takes a message per observation.
     """
+
+    def __init__(self, order: dict[str, Any], space: dict[str, Any], emit: Emit) -> None:
+        self.id, self.space, self.emit = order["id"], space, emit
+        self.probe = Probe(order["exercise"] or order["id"], order["seed"], self._observed)
+
+    def _observed(self, label: str, value: Any) -> None:
+        self.emit({"type": "observation", "id": self.id, "label": label, "value": value})
+
+    def run(self, source: str) -> bool:
+        """Run input statements and calls of `check`; returns whether they went through."""
+        self.space["check"] = self.probe
+        try:
+            exec(compile(source, f"<{self.id}>", "exec"), self.space)
+        except BaseException as error:
+            text = "".join(traceback.format_exception_only(error)).strip()
+            self.emit({"type": "failed", "id": self.id, "text": text[:2000]})
+            return False
+        return True
+
+
+@contextlib.contextmanager
+def silence() -> Iterator[None]:
+    """Nothing is read or shown in the block. Names of streams and descriptors stay as they are after it."""
     with open(os.devnull, "w") as nowhere, open(os.devnull) as nothing:
         sys.stdout = sys.stderr = nowhere
         sys.stdin = nothing
@@ -48,18 +73,24 @@ def execute(source: str, order: dict[str, Any], space: dict[str, Any], emit: Emi
         builtins.input = raw_input
         with contextlib.suppress(Exception):
             asyncio._set_running_loop(None)  # a check may start its own event loop
+        yield
 
-        def observed(label: str, value: Any) -> None:
-            emit({"type": "observation", "id": order["id"], "label": label, "value": value})
 
-        space["check"] = Probe(order["exercise"] or order["id"], order["seed"], observed)
-        try:
-            exec(compile(source, f"<{order['id']}>", "exec"), space)
-        except BaseException as error:
-            text = "".join(traceback.format_exception_only(error)).strip()
-            emit({"type": "failed", "id": order["id"], "text": text[:2000]})
+def observe(wire: Wire, order: dict[str, Any], space: dict[str, Any]) -> bool:
+    """In the copy: read the visible part and run it; where `pause` is ordered, stop, and do the same with the hidden part.
+
+    Neither has been in the process that was copied.
+    """
+    with silence():
+        observer = Observer(order, space, wire.send)
+        program = wire.receive()
+        if program is None or not observer.run(program["source"]):
             return False
-    return True
+        if not order["pause"] or observer.probe.timed_out:
+            return True
+        os.kill(os.getpid(), signal.SIGSTOP)
+        program = wire.receive()
+        return program is not None and observer.run(program["source"])
 
 
 def child(run: Callable[[], bool]) -> int:
@@ -75,30 +106,54 @@ def child(run: Callable[[], bool]) -> int:
 
 
 def wait(pid: int) -> str:
-    """Wait for the copy: "ran", "error", "died", or "killed" where SIGINT said that its time is over."""
+    """Wait for the copy: "paused", "ran", "error", "died", or "killed" where SIGINT said that its time is over."""
     try:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        _, code = os.waitpid(pid, 0)
+        _, code = os.waitpid(pid, os.WUNTRACED)
     except KeyboardInterrupt:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        with contextlib.suppress(OSError):
-            os.kill(pid, signal.SIGKILL)
-        with contextlib.suppress(OSError):
-            os.waitpid(pid, 0)
+        end(pid)
         return "killed"
     except ChildProcessError:
         return "died"
+    return outcome(code)
+
+
+def outcome(code: int) -> str:
+    """What the status that `os.waitpid` gave for a copy means."""
+    if os.WIFSTOPPED(code):
+        return "paused"
     if os.WIFEXITED(code):
         return {_FINE: "ran", _FAILED: "error"}.get(os.WEXITSTATUS(code), "died")
     return "died"
 
 
+def is_stopped(pid: int) -> bool:
+    """Whether the process has stopped. Told by its state, which a signal changes at once; its end takes longer."""
+    try:
+        stat = os.open(f"/proc/{pid}/stat", os.O_RDONLY)
+        try:
+            return os.read(stat, 512).rpartition(b")")[2].split()[0] == b"T"
+        finally:
+            os.close(stat)
+    except (OSError, IndexError):
+        return False
+
+
+def end(pid: int) -> None:
+    """End a copy."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with contextlib.suppress(OSError):
+        os.kill(pid, signal.SIGKILL)
+    with contextlib.suppress(OSError):
+        os.waitpid(pid, 0)
+
+
 @contextlib.contextmanager
-def no_trace(work: str) -> Iterator[None]:
-    """End the processes and take away the files that come in the block."""
+def no_trace(work: str) -> Iterator[set[int]]:
+    """End the processes and take away the files that come in the block, but for the processes that it adds to the set."""
     files, others = Files(work), descendants()
     try:
-        yield
+        yield others
     finally:
         for pid in descendants() - others:
             with contextlib.suppress(OSError):
@@ -106,58 +161,10 @@ def no_trace(work: str) -> Iterator[None]:
         files.put_back()
 
 
-def observe_piped(program: str, order: dict[str, Any], space: dict[str, Any], emit: Emit, work: str) -> str:
-    """For a process that must do the sending itself: the copy's messages come back through a pipe."""
-    if not can_copy():
-        return observe_here(program, order, space, emit, work)
-    reader, writer = os.pipe()
-
-    def run() -> bool:
-        os.close(reader)
-        with open(writer, "w") as out:
-
-            def write(message: dict[str, Any]) -> None:
-                out.write(json.dumps(message) + "\n")
-                out.flush()
-
-            return execute(program, order, space, write)
-
-    with no_trace(work):
-        pid = child(run)
-        os.close(writer)
-        status = ""
-        try:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            with open(reader) as lines:
-                for line in lines:
-                    with contextlib.suppress(ValueError):
-                        emit(json.loads(line))
-        except KeyboardInterrupt:
-            with contextlib.suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
-            status = "killed"
-        return wait(pid) if not status else (wait(pid) and status)
-
-
 def can_copy() -> bool:
     """Whether a fork of this process could go on: not where there is no fork, nor once it has begun to use CUDA."""
     torch = sys.modules.get("torch")
     return hasattr(os, "fork") and not (torch is not None and torch.cuda.is_initialized())
-
-
-def observe_here(program: str, order: dict[str, Any], space: dict[str, Any], emit: Emit, work: str) -> str:
-    """As `observe_piped`, in this process: names, streams and files are put back, other traces may stay."""
-    streams, own_input = (sys.stdin, sys.stdout, sys.stderr), builtins.input
-    descriptors, loop = [os.dup(number) for number in (1, 2)], asyncio._get_running_loop()
-    with no_trace(work):
-        try:
-            return "ran" if execute(program, order, dict(space), emit) else "error"
-        finally:
-            (sys.stdin, sys.stdout, sys.stderr), builtins.input = streams, own_input
-            asyncio._set_running_loop(loop)
-            for number, descriptor in enumerate(descriptors, start=1):
-                os.dup2(descriptor, number)
-                os.close(descriptor)
 
 
 def descendants() -> set[int]:
