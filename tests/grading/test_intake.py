@@ -113,15 +113,19 @@ def test_the_chapter_is_told_by_folder_by_name_and_by_content(tmp_path):
 def test_files_beside_the_notebook_are_named_and_bounded(tmp_path):
     folder = f"{NAME}/"
     files = {folder + f"{NAME}.ipynb": WHOLE, folder + "data/table.csv": b"1,2", folder + "mine.py": b"x = 1"}
-    hand_in(tmp_path, anna={**files, folder + "link.py": "/etc/passwd", "private.txt": b"not beside it"})
-    hand_in(tmp_path, ben={**files, **{folder + f"many/{n}.txt": b"x" for n in range(60)}})
-    anna, ben = found(tmp_path)["anna"], found(tmp_path)["ben"]
-    assert {name for name, _ in anna.files} == {"data/table.csv", "mine.py"}
-    assert all(path.is_file() and not path.is_symlink() for _, path in anna.files)
+    root, spool = tmp_path / "in", tmp_path / "spool"
+    spool.mkdir()
+    hand_in(root, anna={**files, folder + "link.py": "/etc/passwd", "private.txt": b"not beside it"})
+    hand_in(root, ben={**files, **{folder + f"many/{n}.txt": b"x" for n in range(60)}})
+    handins = found(root, spool=spool)
+    anna, ben = handins["anna"], handins["ben"]
+    assert {name: path.read_bytes() for name, path in anna.files} == {"data/table.csv": b"1,2", "mine.py": b"x = 1"}
+    assert all(path.parent == spool for _, path in anna.files)
     assert len(ben.files) == 50 and "files-left-out" in {note.code for note in ben.notes}
     assert anna.mark != anna.sha256
-    (tmp_path / "anna" / NAME / "mine.py").write_text("x = 2")
-    assert found(tmp_path)["anna"].mark != anna.mark
+    assert found(root)["anna"].mark == anna.mark and found(root)["anna"].files == ()
+    (root / "anna" / NAME / "mine.py").write_text("x = 2")
+    assert found(root)["anna"].mark != anna.mark
 
 
 def test_files_beside_a_notebook_in_an_archive_come_along(tmp_path):
