@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from typing import Any
 
 from autograder.engine.api import CellRun
 from autograder.grading.results import Note
 
+_COLOR = re.compile(r"\x1b\[[0-9;]*m")
+_LINE = re.compile(r"\bIn ?\[\d+\], line (\d+)")
+_CELL_FILE = re.compile(r" \(\d+\.py, line \d+\)$")  #: the name that IPython gives to a cell in a syntax error
 
-def error_notes(runs: Iterable[CellRun], answers: Iterable[str]) -> list[Note]:
-    """A note for each answer cell that ended with an error.
+
+def error_notes(runs: Iterable[CellRun], answers: Iterable[str], file: str = "") -> list[Note]:
+    """A note for each answer cell that ended with an error, and the line where it did.
 
     Parameters
     ----------
     runs : iterable of CellRun
     answers : iterable of str
         Ids of answer cells.
+    file : str
+        The .py file that the answer cell is, where it is one.
     """
     wanted = set(answers)
     notes = []
@@ -24,7 +32,15 @@ def error_notes(runs: Iterable[CellRun], answers: Iterable[str]) -> list[Note]:
             continue
         for output in run.outputs:
             if output.get("output_type") == "error":
-                text = " ".join(f"{output.get('ename')}: {output.get('evalue')}".split())[:300]
-                notes.append(Note("answer-stopped", f"The cell {run.id} stopped with an error, {text}", cell=run.id))
+                text = " ".join(_CELL_FILE.sub("", f"{output.get('ename')}: {output.get('evalue')}").split())[:300]
+                where = f"{_line(output)}{file or f'the cell {run.id}'}"
+                notes.append(Note("answer-stopped", f"{where[0].upper()}{where[1:]} stopped with {text}", cell=run.id))
                 break
     return notes
+
+
+def _line(error: dict[str, Any]) -> str:
+    """Such as "line 3 of ", from the outermost frame of the traceback; nothing where it names none."""
+    traceback = error.get("traceback")
+    found = _LINE.search(_COLOR.sub("", "\n".join(map(str, traceback)))) if isinstance(traceback, list) else None
+    return f"line {found[1]} of " if found else ""

@@ -103,7 +103,10 @@ def check_file(engine: Engine, chapters: dict[str, Chapter], path: Path, name: s
             if label.endswith(EXPECTED_MARK)
         }
         exercises.append(judge(cell.id, parsed(cell.source), result, expected, max_score=cell.points))
-    notes += error_notes(run.cells, [*chapter.exercises, "answers"])
+    if path.suffix == ".py":
+        notes += error_notes(run.cells, ["answers"], path.name)
+    else:
+        notes += error_notes(run.cells, chapter.exercises)
     return Judged(path, chapter.name, exercises, notes)
 
 
@@ -133,7 +136,8 @@ def _asked(chapter: Chapter) -> dict[str, set[str]]:
 def _answer_cells(chapter: Chapter, text: str) -> list[Cell]:
     """Set-up cells, the file as one cell, then every check."""
     cells = [Cell(c.id, c.released, "course", None, CELL_LIMIT) for c in chapter.cells if c.role == "course"]
-    cells.append(Cell("answers", text, "answer", None, OWN_LIMIT))
+    blank = not text.partition("\n")[0].strip()  # IPython drops blank lines at the start, and would count without them
+    cells.append(Cell("answers", f"#{text}" if blank else text, "answer", None, OWN_LIMIT))
     return cells + [check_job_cell(cell, expected=True) for cell in chapter.checks]
 
 
