@@ -9,15 +9,18 @@ import click
 from autograder.commands.shared import ROOT, console, examples, one_sentence
 
 
-@click.command(help="Say what this machine offers, and what is missing." + examples("autograder doctor"))
+@click.command(
+    help="Say what this machine offers and what it lacks. Exit 1 where something needed is missing; advice alone is exit 0."
+    + examples("autograder doctor")
+)
 @ROOT
 @one_sentence
 def doctor(root: Path) -> None:
     from autograder.doctor import findings
 
-    trouble = False
+    needed = False
     for finding in findings(root):
-        console.print(f"{'ok  ' if finding.fine else 'look'}  {finding.subject}: {finding.text}", markup=False)
-        trouble = trouble or not finding.fine
-    if trouble:
+        console.print(f"{finding.verdict:6}  {finding.subject}: {finding.text}", markup=False)
+        needed = needed or finding.verdict == "needed"
+    if needed:
         raise SystemExit(1)
