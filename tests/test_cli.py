@@ -5,7 +5,9 @@ import subprocess
 import sys
 
 import pytest
+from click.testing import CliRunner
 
+from autograder.cli import main
 from autograder.grading.gradebook import Book
 from tests import mini_course
 from tests.mini_course import NAME, RIGHT, filled, hand_in
@@ -101,6 +103,7 @@ BROKEN = mini_course.TEXT.replace("secret_way = n * 2", "secret_way = n / 0")
         (["grade", "--submitted", "submitted", "--gradebook", "sqlite:///missing/gradebook.db"], "does not exist"),
         (["build", "77-none"], "There is no chapter '77-none'"),
         (["report"], "There is no gradebook"),
+        (["feedback", "--autograded", "nope"], "There is no folder nope"),
         (["compare", "a.json", "b.json"], "There is no file a.json"),
         (["check", "nowhere.ipynb"], "nowhere.ipynb cannot be read"),
         (["collect", "nowhere", "--submitted", "here"], "nowhere"),
@@ -158,9 +161,33 @@ def test_every_command_has_help_with_an_example(tmp_path, command):
     assert done.returncode == 0 and (not command or f"autograder {command}" in done.stdout)
 
 
-def test_doctor_names_the_placeholder(course):
+def test_doctor_gives_advice_and_says_what_is_needed(course):
     done = autograder(course, "doctor")
-    assert done.returncode == 1 and "YOUR-NAME/YOUR-REPOSITORY" in done.stdout and "torch" in done.stdout
+    assert done.returncode == 0, done.stdout
+    assert "advice  repository: still YOUR-NAME/YOUR-REPOSITORY" in done.stdout and "ok      torch" in done.stdout
+    (course / "notebooks" / NAME / f"{NAME}.ipynb").unlink()
+    done = autograder(course, "doctor")
+    assert done.returncode == 1 and f"needed  release: not built: {NAME}" in done.stdout
+
+
+def test_check_finds_the_course_from_below_and_from_the_file(course, tmp_path_factory):
+    (course / "my").mkdir()
+    (course / "my" / "mine.py").write_text("\n".join(RIGHT.values()))
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    for place, file in ((course / "my", "mine.py"), (elsewhere, course / "my" / "mine.py")):
+        done = autograder(place, "check", str(file))
+        assert done.returncode == 0, done.stderr
+    (elsewhere / "mine.py").write_text(RIGHT["double"])
+    lost = autograder(elsewhere, "check", "mine.py")
+    assert lost.returncode == 2 and "run this inside the course's folder, or name that with --root" in lost.stderr
+    named = autograder(elsewhere, "check", str(course / "my" / "mine.py"), "--root", ".")
+    assert named.returncode == 2
+
+
+def test_the_summaries_in_the_help_are_whole_sentences():
+    shown = CliRunner().invoke(main, ["--help"], terminal_width=80).output
+    lines = shown.partition("Commands:\n")[2].splitlines()
+    assert len(lines) == 9 and all(line.endswith(".") and not line.endswith("...") for line in lines)
 
 
 def test_what_this_machine_cannot_grade_waits_for_a_person(course):
@@ -205,6 +232,8 @@ def test_an_answer_that_does_not_run_is_named_with_its_error(course):
     (only,) = json.loads((course / "out.json").read_text())["submissions"]
     assert only["score"] == 1.0
     (note,) = [note for note in only["notes"] if note["code"] == "answer-stopped"]
-    assert note["cell"] == "double" and "SyntaxError" in note["text"] and not note["needs_person"]
-    (course / "mine.py").write_text("def double(n:\n    return n")
-    assert "SyntaxError" in autograder(course, "check", "mine.py", "--chapter", NAME).stdout
+    assert note["text"] == "Line 1 of the cell double stopped with SyntaxError: '(' was never closed"
+    assert note["cell"] == "double" and not note["needs_person"]
+    (course / "mine.py").write_text("\n\nimport torch\ndef double(n):\n    return n * two\nx = double(1)\n")
+    said = autograder(course, "check", "mine.py", "--chapter", NAME).stdout
+    assert "note: Line 6 of mine.py stopped with NameError: name 'two' is not defined" in said

@@ -10,8 +10,7 @@ from autograder.commands.shared import ENGINE, ROOT, console, errors, examples, 
 
 
 @click.command(
-    epilog=None,
-    help="Build chapters: source/NAME.py to source/NAME/NAME.ipynb and notebooks/NAME/NAME.ipynb, and prove the reference answers."
+    help="Build chapters and prove their answers. A chapter source/NAME.py becomes source/NAME/NAME.ipynb and notebooks/NAME/NAME.ipynb."
     + examples("autograder build", "autograder build 01-graph"),
 )
 @click.argument("chapters", nargs=-1)

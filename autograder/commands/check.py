@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
-from autograder.commands.shared import ENGINE, ROOT, SANDBOX, console, examples, one_sentence
+from autograder.commands.shared import ENGINE, ROOT, SANDBOX, console, course_above, examples, one_sentence
 
 
 @click.command(
-    help="Judge your own work by the checks that stand in the notebooks. FILE is a notebook, a .py file of answers, or a chapter's name."
+    help="Judge your own work by the visible checks. FILE is a notebook, a .py file of answers, or a chapter's name."
     + examples(
         "autograder check notebooks/01-graph/01-graph.ipynb", "autograder check my_answers.py --chapter 01-graph"
     ),
@@ -32,8 +33,14 @@ def check(files: tuple[str, ...], chapter: str | None, root: Path, engine: str, 
         from autograder.reporting.table import escape
 
         known = released_chapters(root)
+        if not known and click.get_current_context().get_parameter_source("root") is ParameterSource.DEFAULT:
+            root = course_above(Path(files[0]).parent) or root
+            known = released_chapters(root)
         if not known:
-            raise CourseError(f"{root / 'notebooks'} holds no released chapter: run this in the course's root.")
+            raise CourseError(
+                f"{root.resolve()} holds no released chapter in notebooks/: run this inside the course's folder, "
+                "or name that with --root."
+            )
         paths = [root / "notebooks" / file / f"{file}.ipynb" if file in known else Path(file) for file in files]
         full = True
         for path in paths:
@@ -47,7 +54,7 @@ def check(files: tuple[str, ...], chapter: str | None, root: Path, engine: str, 
                 rows = [Row(item.label, item.passed, item.message) for item in exercise.checks]
                 name = exercise.id.removeprefix("check-")
                 console.print(repr(CheckTable(name, rows, exercise.max_score)), markup=False)
-            passed = sum(exercise.score == exercise.max_score for exercise in judged.exercises)
+            passed = sum(bool(item.checks) and all(c.passed for c in item.checks) for item in judged.exercises)
             console.print(
                 f"{path}: {passed} of {len(judged.exercises)} exercises of {judged.chapter} pass every visible check; "
                 "grading may add hidden checks.",

@@ -10,8 +10,9 @@ from autograder.commands.shared import ROOT, console, examples, one_sentence
 
 
 @click.command(
-    help="Sort what was collected, in whatever shape, into nbgrader's: submitted/STUDENT/CHAPTER/CHAPTER.ipynb. SOURCE is a folder or a zip; "
-    "nothing in it is changed." + examples("autograder collect moodle-download.zip --submitted submitted"),
+    help="Sort hand-ins into nbgrader's folders. SOURCE is a folder or a zip of whatever shape; nothing in it is changed. "
+    "Notebooks are copied to submitted/STUDENT/CHAPTER/CHAPTER.ipynb."
+    + examples("autograder collect moodle-download.zip --submitted submitted"),
 )
 @click.argument("source", type=click.Path(path_type=Path))
 @click.option("--submitted", required=True, type=click.Path(path_type=Path), help="The folder to fill.")

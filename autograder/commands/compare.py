@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    help="List whose grade changed between two runs, and by which check."
+    help="List whose grade changed between two runs. BEFORE and AFTER are what `grade --json` wrote."
     + examples("autograder compare before.json after.json")
 )
 @click.argument("before", type=click.Path(path_type=Path, dir_okay=False))

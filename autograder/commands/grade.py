@@ -20,7 +20,7 @@ from autograder.commands.shared import (
 
 
 @click.command(
-    help="Grade a class. DIR has nbgrader's shape: DIR/<student>/<chapter>/<chapter>.ipynb."
+    help="Grade a class of submissions. The folder has nbgrader's shape: submitted/STUDENT/CHAPTER/CHAPTER.ipynb."
     + examples(
         "autograder grade --submitted submitted",
         "autograder grade 01-graph --submitted submitted --json grades.json --jobs 4",

@@ -31,6 +31,8 @@ from autograder.commands.shared import BOOK, ROOT, console, examples, gradebook_
 def feedback(out: Path, autograded: Path | None, gradebook: str | None, root: Path) -> None:
     from autograder.reporting.feedback import write_feedback
 
+    if autograded is not None and not autograded.is_dir():
+        raise click.UsageError(f"There is no folder {autograded}: name the autograded/ that `autograder grade` wrote.")
     with gradebook_to_read(root, gradebook) as book:
         pages = write_feedback(book.results(), out, book.by_hand(), autograded or root / "autograded")
     console.print(f"{len(pages)} pages in {out}", markup=False)
@@ -59,7 +61,7 @@ def report(out: Path, gradebook: str | None, root: Path) -> None:
 
 
 @click.command(
-    help="Write grades.csv: one line per student and chapter, late penalties and scores given by hand included."
+    help="Write grades.csv, the final grades. One line per student and chapter, with late penalties and scores given by hand."
     + examples("autograder export --out grades.csv")
 )
 @click.option(

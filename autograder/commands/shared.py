@@ -59,12 +59,22 @@ def examples(*lines: str) -> str:
     return "\n\n\b\nExample:\n" + "\n".join(f"  {line}" for line in lines)
 
 
+def course_above(place: Path) -> Path | None:
+    """The nearest folder, at or above a place, that is a course's root: it holds released chapters or nbgrader's settings."""
+    place = place.resolve()
+    for folder in (place, *place.parents):
+        released = (path.stem == path.parent.name for path in folder.glob("notebooks/*/*.ipynb"))
+        if (folder / "nbgrader_config.py").is_file() or any(released):
+            return Path() if folder == Path.cwd() else folder
+    return None
+
+
 ROOT = click.option(
     "--root",
     type=click.Path(path_type=Path, file_okay=False),
-    default=Path(),
-    show_default="here",
-    help="The course's root folder.",
+    default=None,
+    callback=lambda context, option, value: value or course_above(Path.cwd()) or Path(),
+    help="The course's root folder.  [default: the nearest above here]",
 )
 ENGINE = click.option(
     "--engine",
