@@ -30,7 +30,7 @@ _JUNK = {"__MACOSX", "__pycache__", "Thumbs.db", "desktop.ini"}
 
 
 class FileTrouble(Exception):
-    """A file cannot be opened; the text is one sentence: what is wrong, and what to ask the student for."""
+    """A file cannot be opened; the text is one sentence: what is wrong, and what is needed instead."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,7 @@ def open_file(path: Path) -> BinaryIO:
         raise FileTrouble(_cannot_open(path.name, error)) from None
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
-        raise FileTrouble(f"{path.name} is no regular file; ask the student for the .ipynb file.")
+        raise FileTrouble(f"{path.name} is no regular file; the .ipynb file is needed.")
     return file
 
 
@@ -95,7 +95,7 @@ def read_file(path: Path, limit: int = MAX_BYTES) -> bytes:
             raise FileTrouble(_cannot_open(path.name, error)) from None
     if len(data) > limit:
         raise FileTrouble(
-            f"{path.name} is larger than {limit >> 20} MB; ask the student to clear all outputs and hand it in again."
+            f"{path.name} is larger than {limit >> 20} MB; it is needed again, saved with all outputs cleared."
         )
     return data
 
@@ -158,11 +158,11 @@ def _folder(folder: Path, parts: tuple[str, ...], budget: _Budget) -> Iterator[F
             yield _troubled(here, _cannot_open(here[-1], error))
             continue
         if stat.S_ISLNK(info.st_mode):
-            yield _troubled(here, f"{here[-1]} is a link and was not followed; ask the student for the file itself.")
+            yield _troubled(here, f"{here[-1]} is a link and was not followed; the file itself is needed.")
         elif stat.S_ISDIR(info.st_mode):
             yield from _folder(path, here, budget)
         elif not stat.S_ISREG(info.st_mode):
-            yield _troubled(here, f"{here[-1]} is no regular file; ask the student for the .ipynb file.")
+            yield _troubled(here, f"{here[-1]} is no regular file; the .ipynb file is needed.")
         elif here[-1].lower().endswith(".zip"):
             yield from _zip(here, partial(open_file, path), _Budget(budget.whole_class), 1)
         else:
@@ -175,7 +175,7 @@ def _zip(
     """The files in a zip archive; `strip` parts of its own name are left out of theirs."""
     name = parts[-1]
     if nested > MAX_NESTED:
-        yield _troubled(parts, f"{name} is an archive in archives; ask the student for the .ipynb file.")
+        yield _troubled(parts, f"{name} is an archive in archives; the .ipynb file is needed.")
         return
     try:
         archive = _open_zip(opener(), name, budget)
@@ -190,7 +190,7 @@ def _zip(
         here = (*folder, *(readable(part) for part in inner.parts))
         trouble = _member_trouble(info, inner, name)
         if trouble is None and len(here) > MAX_DEPTH + 5:
-            trouble = f"{here[-1]} lies too deep in the archive {name}; ask the student for the .ipynb file itself."
+            trouble = f"{here[-1]} lies too deep in the archive {name}; the .ipynb file itself is needed."
         if trouble is not None:
             yield _troubled((*folder, here[-1] if here else name), trouble)
         elif here[-1].lower().endswith(".zip"):
@@ -209,13 +209,13 @@ def _open_zip(file: BinaryIO, name: str, budget: _Budget) -> zipfile.ZipFile:
     except FileTrouble:
         raise
     except Exception:  # zipfile raises a dozen kinds of error for damaged archives
-        raise FileTrouble(f"The archive {name} is damaged; ask the student for the .ipynb file itself.") from None
+        raise FileTrouble(f"The archive {name} is damaged; the .ipynb file itself is needed.") from None
     if not size:
-        raise FileTrouble(f"{name} is an empty file; ask the student to hand it in again.")
+        raise FileTrouble(f"{name} is an empty file; it is needed again.")
     if len(files) > budget.files or sum(info.file_size for info in files) > budget.bytes:
         raise FileTrouble(
             f"The archive {name} holds more than {budget.files:,} files or {budget.bytes >> 20:,} MB: not opened; "
-            "ask the student for the .ipynb file itself."
+            "the .ipynb file itself is needed."
         )
     budget.files -= len(files)
     return archive
@@ -232,21 +232,21 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, budget: _Budget, li
             data = file.read(limit + 1)
     except Exception:  # as above
         raise FileTrouble(
-            f"{info.filename[:80]!r} cannot be taken out of its archive; ask the student for the .ipynb file itself."
+            f"{info.filename[:80]!r} cannot be taken out of its archive; the .ipynb file itself is needed."
         ) from None
     if len(data) > limit:
-        raise FileTrouble(f"{info.filename[:80]!r} is too large; ask the student to clear all outputs and save.")
+        raise FileTrouble(f"{info.filename[:80]!r} is too large; it is needed again, saved with all outputs cleared.")
     budget.bytes -= len(data)
     return data
 
 
 def _member_trouble(info: zipfile.ZipInfo, inner: PurePosixPath, name: str) -> str | None:
     if inner.is_absolute() or ".." in inner.parts or not inner.parts or inner.parts[0][1:2] == ":":
-        return f"The archive {name} holds a file with an unsafe path; ask the student for the .ipynb file itself."
+        return f"The archive {name} holds a file with an unsafe path; the .ipynb file itself is needed."
     if stat.S_ISLNK(info.external_attr >> 16):
-        return f"The archive {name} holds a link; ask the student for the file itself."
+        return f"The archive {name} holds a link; the file itself is needed."
     if info.flag_bits & 1:
-        return f"The archive {name} is locked with a password; ask the student for the .ipynb file itself."
+        return f"The archive {name} is locked with a password; the .ipynb file itself is needed."
     return None
 
 
@@ -263,7 +263,7 @@ def _refuse_large_directory(file: BinaryIO, size: int) -> None:
         listed = struct.unpack_from("<Q", tail, wide + 40)[0]
     if listed > _MAX_DIRECTORY:
         raise FileTrouble(
-            "The archive lists more files than any hand-in has; ask the student for the .ipynb file itself."
+            "The archive lists more files than any hand-in has; the .ipynb file itself is needed."
         )
 
 
@@ -276,7 +276,7 @@ def _zip_time(info: zipfile.ZipInfo) -> float:
 
 def _kind_trouble(name: str) -> str | None:
     if name.lower().endswith(_UNOPENED):
-        return f"{name} is an archive of a kind that is not opened here; ask the student for the .ipynb file, or a zip."
+        return f"{name} is an archive of a kind that is not opened here; the .ipynb file, or a zip of it, is needed."
     return None
 
 
@@ -286,7 +286,7 @@ def _troubled(parts: tuple[str, ...], trouble: str) -> File:
 
 def _cannot_open(name: str, error: OSError) -> str:
     if getattr(error, "errno", None) == 40:  # ELOOP: a link where a file was
-        return f"{readable(name)} is a link and was not followed; ask the student for the file itself."
+        return f"{readable(name)} is a link and was not followed; the file itself is needed."
     if isinstance(error, FileNotFoundError):
         return f"{readable(name)} was there a moment ago and is gone; put it back, or grade again."
     return f"{readable(name)} cannot be opened ({error.strerror or error}); see to its permissions, then grade again."

@@ -132,7 +132,7 @@ class Campaign:
 
     def _give_up(self, handin: Handin, error: Exception) -> None:
         """A fault of the grader's own on one submission must not stop the others; a person hears of it."""
-        text = f"The grader itself failed on this submission ({type(error).__name__}: {error}); grade it by hand, and report this."
+        text = f"The grader itself failed on this submission ({type(error).__name__}: {error}); a person must grade it, and report this."
         self._settle(
             handin,
             self.course.chapters[handin.chapter],

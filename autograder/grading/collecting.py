@@ -235,7 +235,7 @@ class _Collection:
     def _homeless(self, item: _Item) -> Collected:
         if item.student is None:
             return _row(item, None, "Nothing in its path names a student.")
-        why = "Neither its name nor its cells name a chapter; grading will say what to ask for."
+        why = "Neither its name nor its cells name a chapter; grading will say what is needed."
         if item.attempt is None:
             why = _no_notebook(item.file)
         return self._copy(item, item.file, self.submitted / item.student, item.file.name, why)
@@ -321,7 +321,7 @@ def _no_notebook(file: File) -> str:
     if file.trouble is not None:
         return file.trouble
     kind = _KINDS.get(file.name.rpartition(".")[2].lower())
-    return f"{file.name} is {f'{kind}, ' if kind else ''}not a notebook; ask the student for the .ipynb file."
+    return f"{file.name} is {f'{kind}, ' if kind else ''}not a notebook; the .ipynb file is needed."
 
 
 def _write(path: Path, data: bytes, modified: float) -> tuple[Path, bool]:

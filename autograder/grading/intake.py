@@ -165,7 +165,7 @@ def _found(
     folder = chosen.file.parts[:-1]
     stamp = _nearest(folder, times)
     if stamp is None and _nearest(folder, dict.fromkeys(broken, True)):
-        text = "timestamp.txt could not be read, so no late penalty was charged; enter the time by hand if it matters."
+        text = "timestamp.txt could not be read, so no late penalty was charged."
         notes.append(Note("timestamp-broken", text))
     siblings, left = _siblings(chosen.file, beside)
     left += len(siblings) if spool is None else 0
@@ -209,9 +209,9 @@ def _trouble(file: File, found: Sorted) -> str:
     if file.trouble is not None:
         return file.trouble
     if file in found.notebooks:
-        return f"{file.name} holds no chapter that is known here; ask the student which chapter it is."
+        return f"{file.name} holds no chapter that is known here; the name of its chapter is needed."
     kind = "a web page" if re.search(r"\.html?$", file.name, re.IGNORECASE) else "a Python script"
-    return f"{file.name} is {kind}, not a notebook; ask the student for the .ipynb file."
+    return f"{file.name} is {kind}, not a notebook; the .ipynb file is needed."
 
 
 def _missing(student: str, chapter: str, text: str) -> Handin:
@@ -219,7 +219,7 @@ def _missing(student: str, chapter: str, text: str) -> Handin:
 
 
 def _linked(folder: Path) -> list[File]:
-    text = f"The folder {folder.name} is a link and was not followed; put the files themselves there."
+    text = f"The folder {folder.name} is a link and was not followed; the files themselves are needed there."
     return [File((folder.name,), 0.0, None, text, lambda limit: b"")]
 
 

@@ -51,7 +51,7 @@ def read_notebook(data: bytes) -> Reading:
         text = drop_outputs(text)
         if len(text) > MAX_TEXT:
             raise Unreadable(
-                "The notebook holds more than 64 MB besides its outputs; ask the student to remove what was pasted."
+                "The notebook holds more than 64 MB besides its outputs; it is needed again, without what was pasted into it."
             )
     notebook = _unwrap(_parse(text, notes), notes)
     cells = _cells(notebook, notes)
@@ -63,7 +63,7 @@ def _decode(data: bytes, notes: list[Note]) -> str:
         raise Unreadable(f"The file is empty; {AGAIN}.")
     if len(data) > MAX_BYTES:
         raise Unreadable(
-            "The file is larger than 256 MB; ask the student to clear all outputs, save, and hand it in again."
+            "The file is larger than 256 MB; it is needed again, saved with all outputs cleared."
         )
     refuse_other_files(data)
     for bom, encoding in (
@@ -173,7 +173,7 @@ def _refuse_version(notebook: dict[str, Any]) -> None:
     if newer:
         raise Unreadable(
             f"The notebook is of format {str(version)[:10]}, which is newer than this grader reads; "
-            "ask the student to save it in format 4 (the classic .ipynb)."
+            "it is needed in format 4 (the classic .ipynb)."
         )
 
 
@@ -189,7 +189,7 @@ def _cells(notebook: dict[str, Any], notes: list[Note]) -> list[dict[str, Any]]:
         )
     if len(raw) > MAX_CELLS:
         raise Unreadable(
-            f"The notebook has {len(raw):,} cells; ask the student for a copy of the chapter's own notebook."
+            f"The notebook has {len(raw):,} cells; the chapter's own notebook is needed, with the answers in it."
         )
     reader = _CellReader()
     cells = [cell for cell in map(reader.read, raw) if cell is not None]

@@ -202,10 +202,10 @@ class _Restoration:
         if not known and foreign and 2 * len(answered) < len(foreign):
             raise Unreadable(
                 f"The notebook holds another chapter's cells ({next(iter(foreign))[:60]} ...), none of {name}; "
-                f"ask the student for the notebook of {name}."
+                f"the notebook of {name} is needed."
             )
         if not known and not answered and len(self.present) < _FEW * len(self.chapter.cells):
-            raise Unreadable(f"The notebook holds no exercise of {name}; ask the student for the notebook of {name}.")
+            raise Unreadable(f"The notebook holds no exercise of {name}; the notebook of {name} is needed.")
         for grade_id in foreign:
             self.mends.add("chapter-mixed" if len(foreign) > len(known) else "unknown-cell", grade_id)
 

@@ -73,8 +73,8 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "The grading marks of these cells are of a newer schema than nbgrader's; they were read all the same: {cells}.",
     ),
     "unknown-cell": (
-        "The cell marked {cell} does not belong to this chapter; it was kept as the student's own.",
-        "These marked cells do not belong to this chapter; they were kept as the student's own: {cells}.",
+        "The cell marked {cell} does not belong to this chapter; it was kept, as a cell that the course does not know.",
+        "These marked cells do not belong to this chapter; they were kept, as cells that the course does not know: {cells}.",
     ),
     "chapter-mixed": (
         "The notebook also holds graded cells of something else ({cell}): is it the right chapter?",

@@ -1,15 +1,15 @@
-"""Why a file is no notebook, and what to ask the student for."""
+"""Why a file is no notebook, and what is needed instead, in words for student and instructor."""
 
 from __future__ import annotations
 
 import json
 import re
 
-AGAIN = "ask the student to open it in Jupyter, save it, and hand in the .ipynb file again"
+AGAIN = "the notebook is needed again, saved in Jupyter as an .ipynb file"
 
 
 class Unreadable(Exception):
-    """No grade can be given; the text is one sentence: what is wrong, and what to ask the student for."""
+    """No grade can be given; the text is one sentence: what is wrong, and what is needed instead."""
 
 
 _MAGIC = (
@@ -33,7 +33,7 @@ def refuse_other_files(data: bytes) -> None:
     if kind is None and data[257:262] == b"ustar":
         kind = "a tar archive"
     if kind is not None:
-        raise Unreadable(f"The file is {kind}, not a notebook; ask the student for the .ipynb file.")
+        raise Unreadable(f"The file is {kind}, not a notebook; the .ipynb file is needed.")
 
 
 _CONFLICT = re.compile(r"^(<<<<<<<|>>>>>>>) ?", re.MULTILINE)
@@ -45,17 +45,17 @@ def why_not_json(text: str, error: json.JSONDecodeError) -> str:
     if _CONFLICT.search(text):
         line = text.count("\n", 0, _CONFLICT.search(text).start()) + 1  # type: ignore[union-attr]
         return (
-            f"The file holds conflict marks of a merge (line {line:,}); ask the student to resolve the conflict, "
-            "save the notebook, and hand it in again."
+            f"The file holds conflict marks of a merge (line {line:,}); the notebook is needed again, "
+            "with the conflict resolved."
         )
     if re.match(r"\s*(<\?xml|<!doctype|<html|<!--|<head|<body)", text, re.IGNORECASE):
         return (
             "The file is a web page, not a notebook (a page that shows a notebook was saved); "
-            "ask the student to download the .ipynb file itself."
+            "the .ipynb file itself is needed."
         )
     if not text.startswith(("{", "[", '"')):
         if _PYTHON.search(text):
-            return "The file is a Python script, not a notebook; ask the student for the .ipynb file."
+            return "The file is a Python script, not a notebook; the .ipynb file is needed."
         return f"The file is plain text, not a notebook; {AGAIN}."
     if error.pos >= len(text.rstrip()) - 1 or error.msg.startswith("Unterminated string"):
         return f"The file is cut off after {len(text):,} characters, as after a broken upload; {AGAIN}."

@@ -178,7 +178,7 @@ def test_a_student_without_a_notebook_is_not_lost(tmp_path, packed):
     rows = {row.student: row for row in collect(source, tmp_path / "out", CHAPTERS)}
     assert set(rows) == {"Emmy-Noether", "Jo-Li"}
     emmy = rows["Emmy-Noether"]
-    assert emmy.why == "essay.docx is a Word document, not a notebook; ask the student for the .ipynb file."
+    assert emmy.why == "essay.docx is a Word document, not a notebook; the .ipynb file is needed."
     assert emmy.target == "Emmy-Noether/essay.docx" and not emmy.settled and rows["Jo-Li"].settled
     assert (tmp_path / "out/Emmy-Noether/essay.docx").read_bytes() == b"PK"
     found = {handin.student: handin for handin in find(tmp_path / "out", {NAME: CHAPTERS[NAME]})}

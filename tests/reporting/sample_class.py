@@ -100,7 +100,7 @@ def result(student: str, chapter: str) -> SubmissionResult:
         )
     if student == "ilse" and chapter == "01-graph":
         note = Note(
-            "html-page", f"The file is a web page named {LIVE}: ask for the notebook itself.", needs_person=True
+            "html-page", f"The file is a web page named {LIVE}: the notebook itself is needed.", needs_person=True
         )
         return SubmissionResult(student, chapter, "unreadable", None, points, 0.0, "warm", "namespaces", source, [note])
     fails = FAILS.get(student, {})
