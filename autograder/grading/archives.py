@@ -262,9 +262,7 @@ def _refuse_large_directory(file: BinaryIO, size: int) -> None:
     if wide >= 0 and wide + 48 <= len(tail):
         listed = struct.unpack_from("<Q", tail, wide + 40)[0]
     if listed > _MAX_DIRECTORY:
-        raise FileTrouble(
-            "The archive lists more files than any hand-in has; the .ipynb file itself is needed."
-        )
+        raise FileTrouble("The archive lists more files than any hand-in has; the .ipynb file itself is needed.")
 
 
 def _zip_time(info: zipfile.ZipInfo) -> float:

@@ -62,9 +62,7 @@ def _decode(data: bytes, notes: list[Note]) -> str:
     if not data:
         raise Unreadable(f"The file is empty; {AGAIN}.")
     if len(data) > MAX_BYTES:
-        raise Unreadable(
-            "The file is larger than 256 MB; it is needed again, saved with all outputs cleared."
-        )
+        raise Unreadable("The file is larger than 256 MB; it is needed again, saved with all outputs cleared.")
     refuse_other_files(data)
     for bom, encoding in (
         (codecs.BOM_UTF8, "utf-8"),
