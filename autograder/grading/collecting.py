@@ -6,23 +6,18 @@ nbgrader's inbound folder, archives in any of these. The source is only read; in
 
 from __future__ import annotations
 
-import os
-import re
-import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.grading.archives import File, FileTrouble, walk, walk_archive
-from autograder.grading.attempts import OTHER_FORM, Attempt, choose, is_notebook, stem
+from autograder.grading.attempts import OTHER_FORM, Attempt, choose, is_notebook
+from autograder.grading.collect_copy import write_new
+from autograder.grading.collect_paths import Item, read_paths, safe_name
 from autograder.grading.course import Chapter
 from autograder.grading.reading import MAX_BYTES
-from autograder.grading.recognize import chapter_in_cells, chapter_in_name, without_chapter
+from autograder.grading.recognize import chapter_in_cells
 
-_INBOUND = re.compile(r"^(?P<student>[^+]+)\+(?P<chapter>[^+]+)\+(?P<time>[^+]+)(\+.*)?$")
-_MOODLE = re.compile(r"^(?P<student>.+?)_(?P<number>\d+)_assignsubmission_(?:file|onlinetext)_?(?P<rest>.*)$")
-_CANVAS = re.compile(r"^(?P<student>[^\W\d_][^_]*)_(?:LATE_)?(?P<number>\d+)_\d+_(?P<rest>.+)$")
-_WORDS = re.compile(r"[^\w.@-]+")
 MAX_COMPANIONS = 50  #: files that are copied beside a notebook, or of a student who handed in none
 MAX_UNUSABLE_BYTES = 20 << 20  #: all files together of a student who handed in no notebook
 _KINDS = {
@@ -42,6 +37,7 @@ _KINDS = {
     "jpeg": "a picture",
     "heic": "a picture",
 }
+_DOCUMENTS = {"doc", "docx", "odt", "rtf", "pages", "pdf"}  #: what students hand in where a notebook is asked
 
 
 class CollectError(Exception):
@@ -64,6 +60,8 @@ class Collected:
         In words.
     notebook : bool
         Whether it is meant to be one.
+    along : bool
+        Whether it is a file that a notebook may need, and was copied with one.
     """
 
     source: str
@@ -72,23 +70,12 @@ class Collected:
     target: str | None
     why: str
     notebook: bool = True
+    along: bool = False
 
     @property
     def settled(self) -> bool:
-        """Whether it is a notebook that lies in its chapter's folder now, so that nobody has to look."""
-        return self.notebook and self.chapter is not None and self.target is not None
-
-
-@dataclass(eq=False)
-class _Item:
-    file: File
-    student: str | None
-    certain: bool = False  # a folder or the platform names the student, not the file's own name alone
-    number: str = ""
-    named: str | None = None  # the chapter that a folder or file name says
-    stamp: str | None = None
-    chapter: str | None = None
-    attempt: Attempt | None = None
+        """Whether it lies in its chapter's folder now, a notebook or with one, so that nobody has to look."""
+        return (self.notebook or self.along) and self.chapter is not None and self.target is not None
 
 
 def collect(source: Path, submitted: Path, chapters: Mapping[str, Chapter]) -> list[Collected]:
@@ -100,17 +87,15 @@ def collect(source: Path, submitted: Path, chapters: Mapping[str, Chapter]) -> l
     Returns
     -------
     list of Collected
-        One row per file that is, or may have been meant to be, a notebook; and of a student without a notebook, one
-        per file.
+        One row per file. Of a student's further files beyond `MAX_COMPANIONS` one row tells how many there are; what
+        tools leave behind has none.
 
     Raises
     ------
     CollectError
         The source is not there, or is neither a folder nor a zip; or the target cannot be written.
     """
-    files = _unwrap(_files(source, submitted), list(chapters))
-    items = [_item(file, parts, list(chapters)) for file, parts in files]
-    _tell_namesakes_apart(items)
+    items = read_paths(_files(source, submitted), list(chapters))
     collection = _Collection(submitted, chapters, items)
     try:
         return collection.rows()
@@ -133,90 +118,34 @@ def _files(source: Path, submitted: Path) -> list[File]:
     raise CollectError(f"{source} is not there.")
 
 
-def _unwrap(files: list[File], chapters: list[str]) -> list[tuple[File, tuple[str, ...]]]:
-    """Every file with its path, less the folders round the whole class."""
-    paths = [file.parts for file in files]
-    for _ in range(3):
-        if not paths or len({path[0] for path in paths}) > 1 or any(len(path) < 2 for path in paths):
-            break
-        inside = {path[1]: len(path) > 2 for path in paths}
-        if any(_INBOUND.match(name) or _MOODLE.match(name) or _CANVAS.match(name) for name in inside):
-            students = 2
-        else:
-            students = len({without_chapter(stem(name), chapters) for name in inside} - {""})
-        around = paths[0][0]
-        if chapter_in_name(around, chapters) or _MOODLE.match(around) or students < 2:
-            break
-        paths = [path[1:] for path in paths]
-    return list(zip(files, paths, strict=True))
-
-
-def _item(file: File, path: tuple[str, ...], chapters: list[str]) -> _Item:
-    """Read student and chapter from a file's path, from its outermost part inwards."""
-    item = _Item(file, None)
-    beside_chapter = ""
-    for depth, part in enumerate(path):
-        last = depth == len(path) - 1
-        name = (stem(part).rpartition(".")[0] or stem(part)) if last else part
-        if found := _INBOUND.match(name):
-            item.student, item.stamp = found["student"], found["time"].replace("_", " ")
-            item.certain = True
-            name = found["chapter"]
-        elif found := (_MOODLE.match(part) or _CANVAS.match(part)):
-            item.student, item.number, item.certain = found["student"], found["number"], True
-            name = stem(found["rest"])
-        chapter = chapter_in_name(name, chapters)
-        item.named = chapter or item.named
-        rest = without_chapter(name, chapters)
-        if item.student is None and (last or chapter is None):
-            item.student = rest or None
-            item.certain = item.student is not None and not last
-        beside_chapter = beside_chapter or rest
-    item.student = item.student or beside_chapter or None
-    return item
-
-
-def _tell_namesakes_apart(items: Iterable[_Item]) -> None:
-    """Make names fit for folders; two people of one name get their platform's number behind it."""
-    items = [item for item in items if item.student is not None]
-    numbers: dict[str, set[str]] = {}
-    for item in items:
-        item.student = safe_name(item.student or "")
-        numbers.setdefault(item.student, set()).add(item.number)
-    for item in items:
-        if item.student is not None and len(numbers[item.student] - {""}) > 1 and item.number:
-            item.student = f"{item.student}-{item.number}"
-
-
-def safe_name(name: str) -> str:
-    """A folder's name: letters, digits, dots, hyphens and @ of any script."""
-    text = _WORDS.sub("-", unicodedata.normalize("NFC", name)).strip("-.")
-    return text[:100] or "unnamed"
-
-
 class _Collection:
-    """Copies what was found, student by student."""
+    """Copies what was found, student by student, and keeps one row for every file."""
 
-    def __init__(self, submitted: Path, chapters: Mapping[str, Chapter], items: list[_Item]) -> None:
-        self.submitted, self.chapters = submitted, chapters
-        self.groups: dict[tuple[str, str], list[_Item]] = {}
-        self.homeless: list[_Item] = []
-        self.beside: dict[tuple[str, ...], list[_Item]] = {}
-        self.along: set[File] = set()  # copied along with a notebook
+    def __init__(self, submitted: Path, chapters: Mapping[str, Chapter], items: list[Item]) -> None:
+        self.submitted, self.chapters, self.items = submitted, chapters, items
+        self.groups: dict[tuple[str, str], list[Item]] = {}
+        self.homeless: list[Item] = []
+        self.others: dict[str | None, list[Item]] = {}  # by student; no notebooks, and nothing wrong with them
+        self.done: dict[File, Collected | None] = {}  # None where another file's row speaks of it as well
         for item in items:
             self._sort(item)
+        notebooks = [item for item in items if item.attempt is not None]
+        self.served = {(item.student, item.chapter) for item in notebooks}
+        self.authors = {item.student for item in notebooks}
+        self.flat = {item.file.parts[:-1] for item in notebooks if not item.certain}
 
     def rows(self) -> list[Collected]:
         """Copy, and say what was done."""
-        rows = []
         for (_, chapter), group in sorted(self.groups.items(), key=lambda pair: pair[0]):
-            rows += self._group(group, self.chapters[chapter])
-        rows += [self._homeless(item) for item in self.homeless if item.file not in self.along]
-        for items in self._without_notebook().values():
-            rows += self._unusable(items)
-        return rows
+            self._group(group, self.chapters[chapter])
+        for item in self.homeless:
+            if item.file not in self.done:
+                self._homeless(item)
+        for items in self.others.values():
+            self._others([item for item in items if item.file not in self.done])
+        return [row for item in self.items if (row := self.done[item.file]) is not None]
 
-    def _sort(self, item: _Item) -> None:
+    def _sort(self, item: Item) -> None:
         item.chapter = item.named
         if is_notebook(item.file):
             item.attempt = Attempt(item.file, item.file.modified)
@@ -224,7 +153,7 @@ class _Collection:
                 item.chapter = chapter_in_cells(reading, self.chapters)
             item.attempt.data = item.attempt.reading = None  # a class does not fit into memory
         elif item.file.trouble is None:
-            self.beside.setdefault(item.file.parts[:-1], []).append(item)
+            self.others.setdefault(item.student, []).append(item)
             if not OTHER_FORM.search(item.file.name):
                 return
         if item.student is None or item.chapter is None:
@@ -232,88 +161,109 @@ class _Collection:
         else:
             self.groups.setdefault((item.student, item.chapter), []).append(item)
 
-    def _homeless(self, item: _Item) -> Collected:
+    def _group(self, group: list[Item], chapter: Chapter) -> None:
+        """One student's files for one chapter: the attempt that counts, and what lies with it."""
+        folder = self.submitted / (group[0].student or "") / chapter.name
+        attempts = [item.attempt for item in group if item.attempt is not None]
+        if not attempts:
+            for item in group:
+                self._copy(item, folder, item.file.name, _no_notebook(item.file))
+            return
+        chosen, _, count = choose(attempts, chapter)
+        chosen.data = chosen.reading = None
+        (item,) = (item for item in group if item.attempt is chosen)
+        why = "The chapter is in its path." if item.named else "Its cells are this chapter's."
+        if count > 1:
+            why += f" Of {count} attempts it is the newest with answers."
+        self._copy(item, folder, f"{chapter.name}.ipynb", why)
+        if item.stamp is not None:
+            write_new(folder / "timestamp.txt", f"{item.stamp}\n".encode(), item.file.modified)
+        self._along(item, folder)
+        for other in group:
+            if other.file not in self.done:
+                why = "Another attempt counts." if other.attempt is not None else "There is a notebook as well."
+                self._say(other, why)
+
+    def _along(self, notebook: Item, folder: Path) -> None:
+        """Copy what lies in the notebook's folder and below it, unless that is for another chapter."""
+        around = notebook.file.parts[:-1]
+        companions = [
+            item
+            for item in self.others.get(notebook.student, [])
+            if around and item.file.parts[: len(around)] == around and item.named in (None, notebook.chapter)
+        ]
+        for item in companions[:MAX_COMPANIONS]:
+            item.chapter = notebook.chapter
+            *inner, name = item.file.parts[len(around) :]
+            self._copy(item, folder.joinpath(*inner), name, "It lies with the notebook.", along=True)
+        self._say_once(companions[MAX_COMPANIONS:], f"{MAX_COMPANIONS} are enough beside a notebook.")
+
+    def _homeless(self, item: Item) -> None:
         if item.student is None:
-            return _row(item, None, "Nothing in its path names a student.")
+            self._say(item, "Nothing in its path names a student.")
+            return
         why = "Neither its name nor its cells name a chapter; grading will say what is needed."
         if item.attempt is None:
             why = _no_notebook(item.file)
-        return self._copy(item, item.file, self.submitted / item.student, item.file.name, why)
+        self._copy(item, self.submitted / item.student, item.file.name, why)
 
-    def _without_notebook(self) -> dict[str, list[_Item]]:
-        """What else there is of the students who handed in no notebook, by student."""
-        sorted_items = [item for group in self.groups.values() for item in group] + self.homeless
-        served = {item.student for item in sorted_items if item.attempt is not None}
-        found: dict[str, list[_Item]] = {}
-        for item in (item for items in self.beside.values() for item in items):
-            left_over = item.certain and not OTHER_FORM.search(item.file.name) and item.file.name != "timestamp.txt"
-            if item.student is not None and left_over and item.student not in served:
-                found.setdefault(item.student, []).append(item)
-        return found
-
-    def _unusable(self, items: list[_Item]) -> list[Collected]:
-        """Carry over what a student handed in instead of a notebook, so that `grade` knows the student and the files."""
-        home = self.submitted / (items[0].student or "")
-        home.mkdir(parents=True, exist_ok=True)
-        rows, size = [], 0
-        for item in items[:MAX_COMPANIONS]:
-            why = _no_notebook(item.file)
-            try:
-                size += len(item.file.read())
-            except FileTrouble as trouble:
-                why = str(trouble)
+    def _others(self, items: list[Item]) -> None:
+        """What lies with no notebook: carried over where there is none, so that `grade` knows the student and the files."""
+        wanted: list[Item] = []
+        for item in items:
+            if not self._knows(item):
+                item.student = None
+                self._say(item, f"{_no_notebook(item.file)} Not copied: nothing but its own name says whose it is.")
+            elif item.file.name == "timestamp.txt":
+                self._say(item, "Not copied: no notebook lies with it.")
+            elif (item.student, item.chapter) in self.served or (item.chapter is None and item.student in self.authors):
+                self._say(item, "Not copied: there is a notebook, and this file lies elsewhere.")
             else:
-                if size <= MAX_UNUSABLE_BYTES:
-                    rows.append(self._copy(item, item.file, home / (item.chapter or ""), item.file.name, why))
-                    continue
-                why += f" Not copied: all files together exceed {MAX_UNUSABLE_BYTES >> 20} MB."
-            rows.append(_row(item, None, why))
-        if left := items[MAX_COMPANIONS:]:
-            why = f"Not copied, like all further files ({len(left)}): {MAX_COMPANIONS} are enough without a notebook."
-            rows.append(_row(left[0], None, why))
-        return rows
+                wanted.append(item)
+        size = 0
+        for item in wanted[:MAX_COMPANIONS]:
+            home = self.submitted / (item.student or "") / (item.chapter or "")
+            home.mkdir(parents=True, exist_ok=True)  # also where nothing can be copied: `grade` is to know the student
+            row = self._copy(item, home, item.file.name, _no_notebook(item.file), room=MAX_UNUSABLE_BYTES - size)
+            size += (self.submitted / row.target).stat().st_size if row.target else 0
+        self._say_once(wanted[MAX_COMPANIONS:], f"{MAX_COMPANIONS} are enough without a notebook.")
 
-    def _group(self, group: list[_Item], chapter: Chapter) -> list[Collected]:
-        student = group[0].student or ""
-        folder = self.submitted / student / chapter.name
-        attempts = [item.attempt for item in group if item.attempt is not None]
-        if not attempts:
-            return [self._copy(item, item.file, folder, item.file.name, _no_notebook(item.file)) for item in group]
-        chosen, _, count = choose(attempts, chapter)
-        chosen.data = chosen.reading = None
-        rows = []
-        for item in group:
-            if item.attempt is not chosen:
-                why = "Another attempt counts." if item.attempt is not None else "There is a notebook as well."
-                rows.append(_row(item, None, why))
-                continue
-            why = "The chapter is in its path." if item.named else "Its cells are this chapter's."
-            if count > 1:
-                why += f" Of {count} attempts it is the newest with answers."
-            rows.append(self._copy(item, item.file, folder, f"{chapter.name}.ipynb", why))
-            if item.stamp is not None:
-                _write(folder / "timestamp.txt", f"{item.stamp}\n".encode(), item.file.modified)
-            for companion in self.beside.get(item.file.parts[:-1], [])[:MAX_COMPANIONS]:
-                if companion.student == student and len(companion.file.parts) > 1:
-                    self.along.add(companion.file)
-                    self._copy(item, companion.file, folder, companion.file.name, "")
-        return [row for row, item in zip(rows, group, strict=True) if item.file not in self.along]
+    def _knows(self, item: Item) -> bool:
+        """Whether the student of a file is one: a folder, the platform or a notebook says so, or a document's place."""
+        if item.certain or item.student in self.authors:
+            return item.student is not None
+        kind = item.file.name.rpartition(".")[2].lower()
+        return item.student is not None and kind in _DOCUMENTS and item.file.parts[:-1] in self.flat
 
-    def _copy(self, item: _Item, file: File, folder: Path, name: str, why: str) -> Collected:
+    def _copy(
+        self, item: Item, folder: Path, name: str, why: str, *, along: bool = False, room: int = MAX_BYTES
+    ) -> Collected:
+        file = item.file
         try:
             data = file.opener(MAX_BYTES) if file.trouble is not None and file.path is not None else file.read()
         except FileTrouble as trouble:
-            return _row(item, None, str(trouble))
-        target, new = _write(folder / safe_name(name), data, file.modified)
+            return self._say(item, str(trouble))
+        if len(data) > room:
+            return self._say(item, f"{why} Not copied: all files together exceed {MAX_UNUSABLE_BYTES >> 20} MB.")
+        # Answers open the files beside them by name, so those keep theirs.
+        name = name if along else safe_name(name)
+        target, new = write_new(folder / name, data, file.modified)
         if not new:
             why = "It is there already."
-        elif target.name != safe_name(name):
+        elif target.name != name:
             why += " Another file of that name is there already, so it stands beside it."
-        return _row(item, target.relative_to(self.submitted).as_posix(), why)
+        return self._say(item, why, target.relative_to(self.submitted).as_posix(), along)
 
+    def _say(self, item: Item, why: str, target: str | None = None, along: bool = False) -> Collected:
+        """Keep the first row of a file."""
+        row = Collected(item.file.shown, item.student, item.chapter, target, why, item.attempt is not None, along)
+        return self.done.setdefault(item.file, row) or row
 
-def _row(item: _Item, target: str | None, why: str) -> Collected:
-    return Collected(item.file.shown, item.student, item.chapter, target, why, item.attempt is not None)
+    def _say_once(self, items: list[Item], why: str) -> None:
+        items = [item for item in items if item.file not in self.done]
+        if items:
+            self._say(items[0], f"Not copied, like all further files ({len(items)}): {why}")
+            self.done |= {item.file: None for item in items[1:]}
 
 
 def _no_notebook(file: File) -> str:
@@ -322,36 +272,3 @@ def _no_notebook(file: File) -> str:
         return file.trouble
     kind = _KINDS.get(file.name.rpartition(".")[2].lower())
     return f"{file.name} is {f'{kind}, ' if kind else ''}not a notebook; the .ipynb file is needed."
-
-
-def _write(path: Path, data: bytes, modified: float) -> tuple[Path, bool]:
-    """Write a new file whole, under the first free name; returns where, and whether it had to be written."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        part.write_bytes(data)
-        if modified:
-            os.utime(part, (modified, modified))
-        number = 1
-        while True:
-            target = path if number == 1 else path.with_name(f"{path.stem} ({number}){path.suffix}")
-            if _publish(part, target):
-                return target, True
-            if target.is_file() and not target.is_symlink() and target.read_bytes() == data:
-                return target, False
-            number += 1
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def _publish(part: Path, target: Path) -> bool:
-    """Give a finished file its name; False where the name is taken."""
-    try:
-        os.link(part, target)
-    except FileExistsError:
-        return False
-    except OSError:  # a file system without hard links
-        if target.exists() or target.is_symlink():
-            return False
-        part.rename(target)
-    return True

@@ -199,8 +199,10 @@ def _nothing(student: str, chapter: str, found: Sorted) -> Handin:
         file = troubled[0]
         note = Note("unreadable", _trouble(file, found), needs_person=True)
         return Handin(student, chapter, "unreadable", path=f"{student}/{file.shown}", notes=[note])
-    there = [file.name for file in found.others if chapter in file.parts[:-1]] or [file.name for file in found.others]
-    if there and not found.attempts:
+    there = [file.name for file in found.others if chapter in file.parts[:-1]]
+    if not there and not found.attempts:
+        there = [file.name for file in found.others]
+    if there:
         return _missing(student, chapter, f"No notebook was handed in, only {', '.join(sorted(there)[:5])}.")
     return _missing(student, chapter, "Nothing was handed in.")
 

@@ -5,6 +5,8 @@ import io
 import os
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from rich.console import Console
 
 from autograder.grading import collecting
@@ -128,10 +130,25 @@ def test_two_people_of_one_name_stay_apart(tmp_path):
 
 
 def test_files_beside_a_notebook_come_along(tmp_path):
-    put(tmp_path / "in", {f"anna/{NAME}.ipynb": mine(), "anna/mine.py": b"x = 1", f"ben/{NAME}.ipynb": mine()})
-    rows = collect(tmp_path / "in", tmp_path / "out", CHAPTERS)
+    files = {"mine.py": b"x = 1", "data/my table.csv": b"1,2", f"{OTHER}/essay.pdf": b"%PDF"}
+    put(tmp_path / "in/anna", {f"{NAME}.ipynb": mine(), **files})
+    put(tmp_path / "in/ben", {f"{NAME}.ipynb": mine(), "mine.py": b"x = 2"})
+    rows = {row.source: row for row in collect(tmp_path / "in", tmp_path / "out", CHAPTERS)}
     assert (tmp_path / f"out/anna/{NAME}/mine.py").read_bytes() == b"x = 1"
-    assert len(rows) == 2
+    assert (tmp_path / f"out/ben/{NAME}/mine.py").read_bytes() == b"x = 2"
+    assert (tmp_path / f"out/anna/{NAME}/data/my table.csv").read_bytes() == b"1,2"
+    assert rows["anna/mine.py"].target == f"anna/{NAME}/mine.py"
+    assert {row.source for row in rows.values() if not row.settled} == {f"anna/{OTHER}/essay.pdf"}
+    assert all(row.why == "It lies with the notebook." for row in rows.values() if row.along)
+
+
+def test_more_files_than_a_notebook_needs_are_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr(collecting, "MAX_COMPANIONS", 3)
+    put(tmp_path / "in/anna", {f"{NAME}.ipynb": mine(), **{f"{number}.csv": b"" for number in range(9)}})
+    put(tmp_path / "in/ben", {f"{NAME}.ipynb": mine()})
+    rows = {row.source: row for row in collect(tmp_path / "in", tmp_path / "out", CHAPTERS)}
+    assert sum(row.settled for row in rows.values()) == 5 and len(rows) == 6
+    assert rows["anna/3.csv"].target is None and "(6)" in rows["anna/3.csv"].why
 
 
 def test_names_lead_nowhere_else(tmp_path):
@@ -163,7 +180,7 @@ def test_what_cannot_be_placed_says_why(tmp_path):
     assert rows[f"{NAME}.ipynb"].target is None and "student" in rows[f"{NAME}.ipynb"].why
     assert rows["anna/x.ipynb"].target == "anna/x.ipynb"
     assert rows["ben/work.rar"].target == "ben/work.rar"
-    assert "anna/notes.pdf" not in rows
+    assert rows["anna/notes.pdf"].target is None and "there is a notebook" in rows["anna/notes.pdf"].why
     statuses = {(found.student, found.status) for found in find(tmp_path / "out", {NAME: CHAPTERS[NAME]})}
     assert statuses == {("anna", "unreadable"), ("ben", "unreadable")}
 
@@ -176,7 +193,8 @@ def test_a_student_without_a_notebook_is_not_lost(tmp_path, packed):
     files = {f"{EMMY}/essay.docx": b"PK", f"Jo Li_1006_assignsubmission_file_/{NAME}.ipynb": mine(), "README.md": b"x"}
     source = put(tmp_path, {"in.zip": zipped(files)}) / "in.zip" if packed else put(tmp_path / "in", files)
     rows = {row.student: row for row in collect(source, tmp_path / "out", CHAPTERS)}
-    assert set(rows) == {"Emmy-Noether", "Jo-Li"}
+    assert set(rows) == {"Emmy-Noether", "Jo-Li", None}
+    assert rows[None].source == "README.md" and rows[None].target is None
     emmy = rows["Emmy-Noether"]
     assert emmy.why == "essay.docx is a Word document, not a notebook; the .ipynb file is needed."
     assert emmy.target == "Emmy-Noether/essay.docx" and not emmy.settled and rows["Jo-Li"].settled
@@ -196,6 +214,93 @@ def test_what_is_carried_over_without_a_notebook_is_bounded(tmp_path, monkeypatc
     assert set(whys) == {"anna/b.pdf", "ben/big.pdf", "chen/3.png"}
     assert "exceed 1 MB" in whys["ben/big.pdf"] and "(3)" in whys["chen/3.png"]
     assert {handin.student for handin in find(tmp_path / "out", CHAPTERS)} == {"anna", "ben", "chen"}
+
+
+def grades(tmp_path):
+    """What `grade` will say, by student and chapter: status and the first note."""
+    return {
+        (handin.student, handin.chapter): (handin.status, handin.notes[0].text if handin.notes else "")
+        for handin in find(tmp_path / "out", CHAPTERS)
+    }
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["folder", "zip"])
+def test_a_lone_document_in_a_flat_class_folder(tmp_path, packed):
+    files = {
+        "anna.ipynb": mine("anna"),
+        "ben_01-small.ipynb": mine("ben"),
+        "chen.pdf": b"%PDF",
+        f"dora_{OTHER}.docx": b"PK",
+        "README.md": b"x",
+        "logo.png": b"x",
+    }
+    source = put(tmp_path, {"in.zip": zipped(files)}) / "in.zip" if packed else put(tmp_path / "in", files)
+    rows = {row.source.rpartition("/")[2]: row for row in collect(source, tmp_path / "out", CHAPTERS)}
+    assert set(rows) == set(files)
+    assert (rows["chen.pdf"].student, rows["chen.pdf"].target) == ("chen", "chen/chen.pdf")
+    assert rows["chen.pdf"].why == "chen.pdf is a PDF, not a notebook; the .ipynb file is needed."
+    assert rows[f"dora_{OTHER}.docx"].target == f"dora/{OTHER}/dora_{OTHER}.docx"
+    for name in ("README.md", "logo.png"):
+        assert rows[name].student is rows[name].target is None and "whose it is" in rows[name].why
+    said = grades(tmp_path)
+    assert {student for student, _ in said} == {"anna", "ben", "chen", "dora"}
+    assert said["chen", NAME] == ("missing", "No notebook was handed in, only chen.pdf.")
+    assert said["dora", OTHER] == ("missing", f"No notebook was handed in, only dora_{OTHER}.docx.")
+    assert said["anna", NAME][0] == said["ben", NAME][0] == "found"
+
+
+DOCUMENTS = {
+    "folders": (f"anna/{NAME}/{NAME}.ipynb", f"anna/{OTHER}/essay.docx"),
+    "chapter first": (f"{NAME}/anna.ipynb", f"{OTHER}/anna.docx"),
+    "flat": (f"anna_{NAME}.ipynb", f"anna_{OTHER}.docx"),
+    "one folder": (f"anna/{NAME}.ipynb", f"anna/{OTHER}.docx"),
+    "Moodle": (f"anna_77_assignsubmission_file_/{NAME}.ipynb", f"anna_77_assignsubmission_file_/{OTHER}/essay.docx"),
+    "inbound": (f"anna+{NAME}+2026-02-03 15:58:23 UTC/{NAME}.ipynb", f"anna+{OTHER}+2026-02-03 15:58:23 UTC/x.docx"),
+}
+
+
+@pytest.mark.parametrize("shape", DOCUMENTS)
+def test_a_document_for_a_chapter_beside_a_notebook_for_another(tmp_path, shape):
+    notebook, document = DOCUMENTS[shape]
+    put(tmp_path / "in", {notebook: mine(), document: b"PK", notebook.replace("anna", "ben"): mine("ben")})
+    rows = {row.source: row for row in collect(tmp_path / "in", tmp_path / "out", CHAPTERS)}
+    name = document.rpartition("/")[2]
+    assert rows[notebook].target == f"anna/{NAME}/{NAME}.ipynb"
+    assert (rows[document].student, rows[document].chapter) == ("anna", OTHER)
+    assert rows[document].target == f"anna/{OTHER}/{name}" and not rows[document].settled
+    assert f"{name} is a Word document, not a notebook" in rows[document].why
+    said = grades(tmp_path)
+    assert said["anna", NAME][0] == said["ben", NAME][0] == "found"
+    assert said["anna", OTHER] == ("missing", f"No notebook was handed in, only {name}.")
+    assert said["ben", OTHER] == ("missing", "Nothing was handed in.")
+
+
+PIECES = st.sampled_from(["anna", "ben", NAME, OTHER, "data", "chen_9_assignsubmission_file_", "week 1"])
+ENDINGS = st.sampled_from([".ipynb", ".pdf", ".docx", ".py", ".csv", ".md", ".rar", ""])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.lists(PIECES, max_size=3), PIECES, ENDINGS), min_size=1, max_size=12), st.booleans())
+def test_every_file_has_one_row_and_lies_where_it_says(tmp_path_factory, paths, packed):
+    files = {}
+    for folders, name, ending in paths:
+        path = "/".join([*folders, name + (ending or ".x")])
+        files[path] = mine(path) if ending == ".ipynb" else path.encode()
+    root = tmp_path_factory.mktemp("rows")
+    source = put(root, {"in.zip": zipped(files)}) / "in.zip" if packed else put(root / "in", files)
+    (root / "out").mkdir()
+    rows = collect(source, root / "out", CHAPTERS)
+    assert sorted(row.source for row in rows) == sorted(files)
+    for row in rows:
+        assert row.why.endswith(".")
+        if row.target is not None:
+            assert (root / "out" / row.target).read_bytes() == files[row.source]
+    # Whom the table names is known to `grade`, and a chapter without a notebook there is none here.
+    statuses = {(handin.student, handin.chapter): handin.status for handin in find(root / "out", CHAPTERS)}
+    assert {row.student for row in rows if row.target} == {student for student, _ in statuses}
+    settled = {(row.student, row.chapter) for row in rows if row.settled}
+    assert all(statuses[pair] == "found" for pair in settled)
+    assert not {pair for pair, status in statuses.items() if status == "missing"} & settled
 
 
 def test_a_single_moodle_folder_names_the_student(tmp_path):
