@@ -195,7 +195,16 @@ def test_any_text_is_only_text(student, chapter, label, message):
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [(None, "\N{EN DASH}"), (0.0, "0"), (3.0, "3"), (2.25, "2.25"), (6.58333, "6.58"), (100.0, "100"), (0.001, "0"), (-0.001, "0")],
+    [
+        (None, "\N{EN DASH}"),
+        (0.0, "0"),
+        (3.0, "3"),
+        (2.25, "2.25"),
+        (6.58333, "6.58"),
+        (100.0, "100"),
+        (0.001, "0"),
+        (-0.001, "0"),
+    ],
 )
 def test_points(value, shown):
     assert points(value) == shown
