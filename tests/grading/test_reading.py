@@ -1,4 +1,4 @@
-"""Bytes become a notebook, or one sentence that says what to ask the student for."""
+"""Bytes become a notebook, or one sentence that says what is needed instead."""
 
 import json
 import tracemalloc
@@ -105,7 +105,7 @@ def test_what_is_no_notebook_is_one_sentence(data, words):
     with pytest.raises(Unreadable) as error:
         read_notebook(data)
     text = str(error.value)
-    assert words in text and "\n" not in text and "ask the student" in text and text.endswith(".")
+    assert words in text and "\n" not in text and "needed" in text and text.endswith(".")
     assert len(text) < 250
 
 
