@@ -68,6 +68,9 @@ def print_summary(console: Console, result: ClassResult) -> None:
         f"{len(result.submissions)} submissions: " + ", ".join(f"{n} {status}" for status, n in sorted(counts.items())),
         markup=False,
     )
+    console.print(
+        "Scores are of the automatic checks; `autograder export` adds what people grade, and takes off what is late."
+    )
     for submission in result.submissions:
         if submission.needs_person:
             reasons = [note.text for note in submission.notes if note.needs_person] or [submission.status]

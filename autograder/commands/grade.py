@@ -96,10 +96,11 @@ def grade(
                 campaign = Campaign(course, runner, book, references, seed, regrade=regrade, on_result=advance)
                 result = campaign.run(submitted)
             book.settle(list(course.chapters))
+            rows = book.rows()
     if json_file is not None:
         json_file.parent.mkdir(parents=True, exist_ok=True)
         result.write(json_file)
-    console.print(class_table(result.submissions) if len(result.submissions) <= TABLE_ROWS else "")
+    console.print(class_table(result.submissions, rows) if len(result.submissions) <= TABLE_ROWS else "")
     print_summary(console, result)
     if loose := strays(submitted):
         console.print(

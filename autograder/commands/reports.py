@@ -34,7 +34,7 @@ def feedback(out: Path, autograded: Path | None, gradebook: str | None, root: Pa
     if autograded is not None and not autograded.is_dir():
         raise click.UsageError(f"There is no folder {autograded}: name the autograded/ that `autograder grade` wrote.")
     with gradebook_to_read(root, gradebook) as book:
-        pages = write_feedback(book.results(), out, book.by_hand(), autograded or root / "autograded")
+        pages = write_feedback(book.results(), out, book.by_hand(), autograded or root / "autograded", book.rows())
     console.print(f"{len(pages)} pages in {out}", markup=False)
 
 
@@ -57,7 +57,8 @@ def report(out: Path, gradebook: str | None, root: Path) -> None:
         chapters = sorted({result.chapter for result in book.results()})
         course = load_course(root, chapters)
         result = ClassResult(course.course_id, int(book.setting("seed") or 0), torch_version(), book.results())
-    console.print(f"{write_class_report(result, out, course.chapters.values())}", markup=False)
+        rows = book.rows()
+    console.print(f"{write_class_report(result, out, course.chapters.values(), rows)}", markup=False)
 
 
 @click.command(

@@ -196,7 +196,7 @@ class Book:
             return _decode(connection.scalars(query))
 
     def by_hand(self) -> dict[Key, ByHand]:
-        """What people gave, and late penalties, of submissions that have any."""
+        """What people gave, by submission; only where they gave any."""
         with self._database.reading() as connection:
             return by_hand(connection)
 

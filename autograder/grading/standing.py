@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
@@ -11,6 +11,7 @@ from nbgrader.api import Base
 
 from autograder.grading.database import SUBMISSION
 from autograder.grading.gradebook_rows import ASSIGNMENT, COMMENT, GRADE, NOTEBOOK, SCORE, STUDENT, SUBMITTED
+from autograder.grading.late import seconds_late
 
 _T = Base.metadata.tables
 
@@ -20,6 +21,7 @@ class GradeRow:
     """One student's standing in one chapter, as the gradebook has it: scores given by hand and late penalties included.
 
     `score` is `raw_score` less `late_submission_penalty`, at least 0; the three are None where nothing was handed in.
+    As in nbgrader, all four count what people grade. `seconds_late` is after the due date and the student's extension.
     """
 
     chapter: str
@@ -35,16 +37,16 @@ class GradeRow:
     max_score: float
     needs_manual_grade: bool
     status: str
+    seconds_late: float = 0.0
 
 
 @dataclass
 class ByHand:
-    """What people gave to one submission, by grade_id, and what was taken off because it was late."""
+    """What people gave to one submission, by grade_id."""
 
     scores: dict[str, float] = field(default_factory=dict)
     extra_credit: dict[str, float] = field(default_factory=dict)
     comments: dict[str, str] = field(default_factory=dict)
-    penalty: float = 0.0
 
 
 def grade_rows(connection: sa.Connection) -> list[GradeRow]:
@@ -65,7 +67,7 @@ def grade_rows(connection: sa.Connection) -> list[GradeRow]:
     ):
         for student, last, first, email in people:
             found = handed_in.get((chapter, student))
-            timestamp, raw, penalty, open_ = found or (None, None, None, False)
+            timestamp, extension, raw, penalty, open_ = found or (None, None, None, None, False)
             rows.append(
                 GradeRow(
                     chapter,
@@ -81,13 +83,14 @@ def grade_rows(connection: sa.Connection) -> list[GradeRow]:
                     maximum.get(chapter, 0.0),
                     open_,
                     status.get((chapter, student), "graded") if found else "missing",
+                    seconds_late(timestamp, due, extension),
                 )
             )
     return rows
 
 
 def by_hand(connection: sa.Connection) -> dict[tuple[str, str], ByHand]:
-    """(student, chapter) to what people gave there and the late penalty; only those that have any."""
+    """(student, chapter) to what people gave there; only where they gave any."""
     found: dict[tuple[str, str], ByHand] = {}
     base = _T["base_cell"]
     place = (SUBMITTED.c.student_id, ASSIGNMENT.c.name)
@@ -112,14 +115,6 @@ def by_hand(connection: sa.Connection) -> dict[tuple[str, str], ByHand]:
     commented = of(COMMENT, COMMENT.c.manual_comment).where(COMMENT.c.manual_comment.is_not(None))
     for student, chapter, cell, text in connection.execute(commented):
         found.setdefault((student, chapter), ByHand()).comments[cell] = text
-    late = (
-        sa.select(*place, NOTEBOOK.c.late_submission_penalty)
-        .join(SUBMITTED, SUBMITTED.c.id == NOTEBOOK.c.assignment_id)
-        .join(ASSIGNMENT, ASSIGNMENT.c.id == SUBMITTED.c.assignment_id)
-        .where(NOTEBOOK.c.late_submission_penalty > 0)
-    )
-    for student, chapter, penalty in connection.execute(late):
-        found.setdefault((student, chapter), ByHand()).penalty += penalty
     return found
 
 
@@ -135,8 +130,11 @@ def _max_scores(connection: sa.Connection) -> dict[str, float]:
     return {name: float(points) for name, points in connection.execute(query)}
 
 
-def _handed_in(connection: sa.Connection) -> dict[tuple[str, str], tuple[datetime | None, float, float, bool]]:
-    """(chapter, student) to timestamp, score, penalty and whether a person must grade, summed over notebooks."""
+_HandedIn = tuple[datetime | None, timedelta | None, float, float, bool]
+
+
+def _handed_in(connection: sa.Connection) -> dict[tuple[str, str], _HandedIn]:
+    """(chapter, student) to timestamp, extension, score, penalty and whether a person must grade, over all notebooks."""
     open_ = sa.func.max(sa.case((GRADE.c.needs_manual_grade, 1), else_=0))
     per_notebook = (
         sa.select(
@@ -154,15 +152,16 @@ def _handed_in(connection: sa.Connection) -> dict[tuple[str, str], tuple[datetim
             ASSIGNMENT.c.name,
             SUBMITTED.c.student_id,
             SUBMITTED.c.timestamp,
+            SUBMITTED.c.extension,
             sa.func.sum(per_notebook.c.score),
             sa.func.sum(per_notebook.c.penalty),
             sa.func.max(per_notebook.c.open),
         )
         .join(SUBMITTED, SUBMITTED.c.assignment_id == ASSIGNMENT.c.id)
         .join(per_notebook, per_notebook.c.submitted == SUBMITTED.c.id)
-        .group_by(ASSIGNMENT.c.name, SUBMITTED.c.student_id, SUBMITTED.c.timestamp)
+        .group_by(ASSIGNMENT.c.name, SUBMITTED.c.student_id, SUBMITTED.c.timestamp, SUBMITTED.c.extension)
     )
     return {
-        (chapter, student): (timestamp, float(score), float(penalty), bool(needs))
-        for chapter, student, timestamp, score, penalty, needs in connection.execute(query)
+        (chapter, student): (timestamp, extension, float(score), float(penalty), bool(needs))
+        for chapter, student, timestamp, extension, score, penalty, needs in connection.execute(query)
     }

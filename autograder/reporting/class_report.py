@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
 from markupsafe import Markup
 
 from autograder.grading.course import Chapter
+from autograder.grading.gradebook import GradeRow
 from autograder.grading.results import ClassResult, SubmissionResult
 from autograder.reporting import plots
 from autograder.reporting.pages import render, share, write
-from autograder.reporting.summary import by_chapter, sentences_of, summarize
-from autograder.reporting.table import first_trouble
+from autograder.reporting.summary import by_chapter, everybody, sentences_of, summarize
+from autograder.reporting.table import first_trouble, lateness
 
 CHECKS_SHOWN = 20  #: bars in the plot of failing checks
 ROWS_SHOWN = 80  #: lines in each table of sentences
 NAMES_SHOWN = 8  #: students named beside a misconception
 
 
-def class_report_page(result: ClassResult, course: Iterable[Chapter] = ()) -> str:
+def class_report_page(result: ClassResult, course: Iterable[Chapter] = (), rows: Sequence[GradeRow] = ()) -> str:
     """The report as HTML that needs no other file.
 
     Parameters
@@ -28,7 +30,10 @@ def class_report_page(result: ClassResult, course: Iterable[Chapter] = ()) -> st
     result : ClassResult
     course : iterable of Chapter, optional
         The chapters with their check cells: they say which messages explain a known mistake.
+    rows : sequence of GradeRow, optional
+        Where everybody stands in the gradebook: who is missing, and who was late.
     """
+    result = replace(result, submissions=everybody(result.submissions, rows))
     summary = summarize(result, sentences_of(course))
     chapters = by_chapter(result)
     shares = {name: _shares(items) for name, items in chapters.items()}
@@ -51,12 +56,15 @@ def class_report_page(result: ClassResult, course: Iterable[Chapter] = ()) -> st
         rows_shown=ROWS_SHOWN,
         names_shown=NAMES_SHOWN,
         first_trouble=first_trouble,
+        late={(row.student, row.chapter): lateness(row) for row in rows},
     )
 
 
-def write_class_report(result: ClassResult, path: Path, course: Iterable[Chapter] = ()) -> Path:
+def write_class_report(
+    result: ClassResult, path: Path, course: Iterable[Chapter] = (), rows: Sequence[GradeRow] = ()
+) -> Path:
     """Write the report."""
-    return write(path, class_report_page(result, course))
+    return write(path, class_report_page(result, course, rows))
 
 
 def _shares(items: Iterable[SubmissionResult]) -> list[float]:

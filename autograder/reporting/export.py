@@ -31,7 +31,10 @@ COLUMNS = (
 
 
 def grades_csv(rows: Iterable[GradeRow]) -> str:
-    """The text of grades.csv. Times are UTC; nothing handed in is zero points, as `nbgrader export` has it.
+    """The text of grades.csv. Times are UTC.
+
+    As `nbgrader export` has it, nothing handed in is zero points, and scores and `max_score` count what people grade.
+
 
     A text that a spreadsheet would take for a formula (it begins with =, +, - or @) gets an apostrophe in front.
     Control characters are written out, line breaks and tabs become spaces.

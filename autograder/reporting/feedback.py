@@ -9,9 +9,10 @@ from pathlib import Path
 
 from autograder.grading.autograded import folder_of
 from autograder.grading.course import text_of
-from autograder.grading.gradebook import ByHand
+from autograder.grading.gradebook import ByHand, GradeRow
 from autograder.grading.results import CheckResult, ExerciseResult, SubmissionResult
 from autograder.reporting.pages import render, write
+from autograder.reporting.table import duration
 
 
 @dataclass
@@ -30,7 +31,10 @@ class _Shown:
 
 
 def feedback_page(
-    result: SubmissionResult, by_hand: ByHand | None = None, answers: Mapping[str, str] | None = None
+    result: SubmissionResult,
+    by_hand: ByHand | None = None,
+    answers: Mapping[str, str] | None = None,
+    row: GradeRow | None = None,
 ) -> str:
     """The page for one submission.
 
@@ -38,9 +42,11 @@ def feedback_page(
     ----------
     result : SubmissionResult
     by_hand : ByHand, optional
-        What people gave in the gradebook: scores, extra credit, comments; and the late penalty.
+        What people gave in the gradebook: scores, extra credit, comments.
     answers : mapping, optional
         grade_id of an answer cell to its source, to be shown under its checks.
+    row : GradeRow, optional
+        Where the student stands in the gradebook: how late it was, and what that costs.
 
     Returns
     -------
@@ -51,14 +57,16 @@ def feedback_page(
     exercises = [_shown(exercise, given, answers or {}) for exercise in result.exercises]
     scores = [exercise.score for exercise in exercises if exercise.score is not None]
     graded = result.score is not None or bool(scores)
-    total = max(0.0, sum(scores) - given.penalty) if graded else None
+    penalty = (row.late_submission_penalty if row else None) or 0.0
+    total = max(0.0, sum(scores) - penalty) if graded else None
     return render(
         "feedback.html",
         result=result,
         exercises=exercises,
         total=total,
         max_score=sum(e.max_score for e in exercises if e.score is not None) or result.max_score,
-        penalty=given.penalty,
+        late=duration(row.seconds_late) if row and (row.seconds_late > 0 or penalty) else "",
+        penalty=penalty,
         open_cells=[exercise for exercise in exercises if exercise.by_person and exercise.score is None],
     )
 
@@ -68,6 +76,7 @@ def write_feedback(
     folder: Path,
     by_hand: Mapping[tuple[str, str], ByHand] | None = None,
     autograded: Path | None = None,
+    rows: Iterable[GradeRow] = (),
 ) -> list[Path]:
     """Write `<folder>/<student>/<chapter>/<chapter>.html` for all but the missing, and return the paths.
 
@@ -77,13 +86,17 @@ def write_feedback(
         `Book.by_hand()`.
     autograded : Path, optional
         The folder of autograded notebooks; answers come from there.
+    rows : iterable of GradeRow, optional
+        `Book.rows()`.
     """
+    standing = {(row.student, row.chapter): row for row in rows}
     pages = []
     for result in results:
         if result.status == "missing":
             continue
         answers = _answers(autograded, result) if autograded is not None else {}
-        page = feedback_page(result, (by_hand or {}).get((result.student, result.chapter)), answers)
+        key = (result.student, result.chapter)
+        page = feedback_page(result, (by_hand or {}).get(key), answers, standing.get(key))
         pages.append(write(folder_of(folder, result.student, result.chapter) / f"{result.chapter}.html", page))
     return pages
 

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from autograder.grading.course import Chapter
+from autograder.grading.gradebook import GradeRow
 from autograder.grading.jobs import parsed
-from autograder.grading.results import CheckResult, ClassResult, SubmissionResult
+from autograder.grading.results import CheckResult, ClassResult, Note, SubmissionResult
 
 
 @dataclass
@@ -138,6 +139,25 @@ def summarize(result: ClassResult, sentences: Sentences | None = None) -> Summar
         sorted(found.values(), key=lambda item: (item.chapter, not item.known, -len(item.students))),
         [(item, _reasons(item)) for item in result.submissions if item.needs_person],
     )
+
+
+def everybody(results: Iterable[SubmissionResult], rows: Iterable[GradeRow]) -> list[SubmissionResult]:
+    """The results, and one of status `missing` for everybody who stands in the gradebook without any."""
+    found = list(results)
+    worth = {result.chapter: result.max_score for result in found}
+    have = {(result.student, result.chapter) for result in found}
+    return found + [
+        SubmissionResult(
+            row.student,
+            row.chapter,
+            "missing",
+            None,
+            worth.get(row.chapter, row.max_score),
+            notes=[Note("missing", "Nothing was handed in.")],
+        )
+        for row in rows
+        if row.status == "missing" and (row.student, row.chapter) not in have
+    ]
 
 
 def by_chapter(result: ClassResult) -> dict[str, list[SubmissionResult]]:

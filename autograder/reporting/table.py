@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from autograder.grading.results import ExerciseResult, SubmissionResult
+from autograder.grading.standing import GradeRow
 from autograder.lab.table import points
 
 _STYLES = {"graded": "", "repaired": "yellow", "unreadable": "bold red", "missing": "dim"}
@@ -23,11 +24,21 @@ def escape(text: str) -> str:
     return " ".join(visible(text).split())
 
 
-def class_table(submissions: Iterable[SubmissionResult]) -> Table:
-    """Student, chapter, score, status, and the first failed check of each submission."""
+def class_table(submissions: Iterable[SubmissionResult], rows: Iterable[GradeRow] = ()) -> Table:
+    """Student, chapter, score, status, and the first failed check of each submission; who was late, where anybody was.
+
+    Parameters
+    ----------
+    submissions : iterable of SubmissionResult
+    rows : iterable of GradeRow
+        Where they stand in the gradebook: it knows when they handed in.
+    """
+    late = {(row.student, row.chapter): lateness(row) for row in rows if lateness(row)}
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name, justify in (("student", "left"), ("chapter", "left"), ("score", "right"), ("status", "left")):
         table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
+    if late:
+        table.add_column("late")
     table.add_column("first failed check", overflow="fold")
     for submission in submissions:
         style = _STYLES.get(submission.status, "")
@@ -36,6 +47,7 @@ def class_table(submissions: Iterable[SubmissionResult]) -> Table:
             Text(escape(submission.chapter)),
             Text(score_of(submission)),
             Text(submission.status, style=style),
+            *([Text(late.get((submission.student, submission.chapter), ""))] if late else []),
             Text(escape(first_trouble(submission))),
         )
     return table
@@ -44,6 +56,25 @@ def class_table(submissions: Iterable[SubmissionResult]) -> Table:
 def score_of(submission: SubmissionResult) -> str:
     """Score and maximum, as in 7.5 / 10; a dash where there is no score."""
     return f"{points(submission.score)} / {points(submission.max_score)}"
+
+
+def lateness(row: GradeRow | None) -> str:
+    """By what a submission was late and what that cost, as in "3 h 20 min, 2 points off"; empty where it was not."""
+    if row is None or (row.seconds_late <= 0 and not row.late_submission_penalty):
+        return ""
+    taken = points(row.late_submission_penalty or 0.0)
+    return f"{duration(row.seconds_late)}, {taken} point{'' if taken == '1' else 's'} off"
+
+
+def duration(seconds: float) -> str:
+    """A time as people say it, in its two largest units: 2 days 3 h, 3 h 20 min, 1 min."""
+    minutes = max(1, round(seconds / 60))
+    days, hours = divmod(minutes // 60, 24)
+    if days:
+        parts = [f"{days} day{'' if days == 1 else 's'}", f"{hours} h" if hours else ""]
+    else:
+        parts = [f"{hours} h" if hours else "", f"{minutes % 60} min" if minutes % 60 else ""]
+    return " ".join(part for part in parts if part)
 
 
 def first_trouble(submission: SubmissionResult) -> str:

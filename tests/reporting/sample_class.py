@@ -6,6 +6,7 @@ import hashlib
 from typing import Any
 
 from autograder.grading.course import Chapter, chapter_of
+from autograder.grading.gradebook import GradeRow
 from autograder.grading.results import CheckResult, ClassResult, ExerciseResult, Note, Source, SubmissionResult
 
 LIVE = "<img src=x onerror=alert(1)>"  #: what must never reach a page unescaped
@@ -127,6 +128,14 @@ def result(student: str, chapter: str) -> SubmissionResult:
         result.notes.append(Note("check-restored", "A check cell had been deleted; it was put back.", "check-walk"))
     result.score = sum(exercise.score or 0.0 for exercise in exercises)
     return result
+
+
+def row(student: str, **values: Any) -> GradeRow:
+    """Where a student stands in the first chapter, as the gradebook would say it."""
+    plain: dict[str, Any] = {"last_name": "", "first_name": "", "email": "", "due": None, "timestamp": None}
+    plain |= {"raw_score": 1.0, "late_submission_penalty": 0.0, "score": 1.0, "max_score": 10.0}
+    plain |= {"needs_manual_grade": False, "status": "graded"}
+    return GradeRow(chapter="01-graph", student=student, **(plain | values))
 
 
 def sample_class() -> ClassResult:

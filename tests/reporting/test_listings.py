@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from autograder.grading.gradebook import Book, GradeRow, Written
+from autograder.grading.gradebook import Book, Written
 from autograder.grading.results import CheckResult, ClassResult
 from autograder.reporting.compare import compare, compare_table
 from autograder.reporting.export import COLUMNS, grades_csv, write_grades
-from autograder.reporting.table import class_table, escape, first_trouble
+from autograder.reporting.table import class_table, duration, escape, first_trouble
 from tests.reporting import sample_class as sample
 
 
@@ -23,12 +23,6 @@ def shown(table) -> str:
     out = StringIO()
     Console(file=out, width=160, force_terminal=True, color_system="standard").print(table)
     return out.getvalue()
-
-
-def row(student: str, **values) -> GradeRow:
-    plain = {"last_name": "", "first_name": "", "email": "", "due": None, "timestamp": None, "max_score": 10.0}
-    plain |= {"raw_score": 1.0, "late_submission_penalty": 0.0, "score": 1.0, "needs_manual_grade": False}
-    return GradeRow(chapter="01-graph", student=student, status="graded", **(plain | values))
 
 
 def lines(text: str) -> list[dict[str, str]]:
@@ -54,7 +48,7 @@ def test_grades_csv_has_nbgraders_columns(tmp_path):
 @given(st.text(max_size=20), st.sampled_from(["", "=", "+", "-", "@", "\t=", "\r="]))
 def test_no_cell_is_a_formula(text, start):
     name = start + text
-    (line,) = lines(grades_csv([row(name, first_name=name, email=name)]))
+    (line,) = lines(grades_csv([sample.row(name, first_name=name, email=name)]))
     for value in (line["student_id"], line["first_name"], line["email"]):
         assert value.strip()[:1] not in {"=", "+", "-", "@"}
         if name.isprintable():
@@ -68,6 +62,21 @@ def test_the_table_shows_what_matters():
     assert "9.25 / 10" in text
     assert "Nothing handed in." in text
     assert "[red]" in shown(class_table([_named("[red]x[/red]")]))  # no markup
+
+
+def test_the_table_says_who_was_late_where_anybody_was():
+    submissions = sample.sample_class().submissions
+    late = sample.row("ada", late_submission_penalty=1.0, seconds_late=5_400.0)
+    assert "1 h 30 min, 1 point off" in shown(class_table(submissions, [sample.row("bea"), late]))
+    assert "late" not in shown(class_table(submissions, [sample.row("bea")]))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.2, "1 min"), (3_599, "1 h"), (3_660, "1 h 1 min"), (86_400, "1 day"), (200_000, "2 days 7 h")],
+)
+def test_durations(seconds, words):
+    assert duration(seconds) == words
 
 
 def _named(student: str):

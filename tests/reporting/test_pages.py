@@ -75,12 +75,11 @@ def test_feedback_escapes_what_a_student_wrote():
 
 
 def test_feedback_counts_what_people_gave():
-    by_hand = ByHand(
-        {"explain-01-graph": 1.5, "check-walk": 3.0}, {"check-walk": 0.25}, {"walk": "Read <b>again</b>."}, 2.0
-    )
-    page = assert_self_contained(feedback_page(sample.result("bea", "01-graph"), by_hand))
+    by_hand = ByHand({"explain-01-graph": 1.5, "check-walk": 3.0}, {"check-walk": 0.25}, {"walk": "Read <b>again</b>."})
+    late = sample.row("bea", late_submission_penalty=2.0, seconds_late=12_000.0)
+    page = assert_self_contained(feedback_page(sample.result("bea", "01-graph"), by_hand, row=late))
     assert "9.75 of 12 points" in page.text  # 3.25 + 4 + 3 + 1.5 - 2
-    assert "Handed in late: 2 points were taken off." in page.text
+    assert "Handed in 3 h 20 min late: 2 points were taken off." in page.text
     assert "Read <b>again</b>." in page.text
     assert "Not in this score yet" not in page.text
 
@@ -91,7 +90,8 @@ def test_feedback_on_what_could_not_be_read():
 
 
 def test_a_penalty_never_makes_a_score_negative():
-    page = _Page(feedback_page(sample.result("emre", "01-graph"), ByHand(penalty=3.0)))
+    late = sample.row("emre", late_submission_penalty=3.0, seconds_late=1.0)
+    page = _Page(feedback_page(sample.result("emre", "01-graph"), row=late))
     assert "0 of 10 points" in page.text
 
 
@@ -121,6 +121,25 @@ def test_the_class_report_says_how_the_class_did(tmp_path):
     assert "4 of 10" in page.text  # beside the bar of "one entry per path"
     assert "You visited the leaf once." in page.text and "bea, cem, emre, zoë müller" in page.text
     assert "var(--good)" in path.read_text("utf-8") and "#040404" not in path.read_text("utf-8")
+
+
+def test_late_without_a_penalty_is_said():
+    page = _Page(feedback_page(sample.result("ada", "01-graph"), row=sample.row("ada", seconds_late=60.0)))
+    assert "Handed in 1 min late: nothing was taken off." in page.text
+    assert "Handed in" not in _Page(feedback_page(sample.result("ada", "01-graph"), row=sample.row("ada"))).text
+
+
+def test_the_class_report_says_who_is_late_and_who_is_missing():
+    rows = [
+        sample.row("ada", late_submission_penalty=1.5, seconds_late=2 * 86_400.0 + 3_600),
+        sample.row("kim", status="missing", score=None),
+    ]
+    result = ClassResult("autograd", 0, "", [sample.result("ada", "01-graph")])
+    page = assert_self_contained(class_report_page(result, rows=rows))
+    assert "2 students, 1 chapter." in page.text and "1 graded 0 repaired 0 unreadable 1 missing" in page.text
+    assert "graded late 2 days 1 h, 1.5 points off" in page.text
+    assert "kim \N{EN DASH} missing Nothing was handed in." in page.text
+    assert "Scores are of the automatic checks." in page.text
 
 
 def test_the_class_report_is_the_same_twice():
