@@ -44,6 +44,8 @@ def working() -> Iterator[None]:
         yield
     finally:
         _phase = "ending"
+        if signal.getsignal(signal.SIGINT) is _on_interrupt:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # Python's own end would put the default back, which kills
 
 
 @contextmanager

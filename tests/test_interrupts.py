@@ -127,3 +127,18 @@ def test_the_command_is_stopped_while_it_imports(imported):
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 130 and errors.endswith(STOPPED + "\n") and "Traceback" not in errors
+
+
+def test_a_press_while_python_ends_does_not_kill():
+    code, said, errors = run("""
+class Late:
+    def __del__(self):  # in the very end, when Python has put its signals back
+        os_kill(pid, 2)
+
+import builtins
+os_kill, pid = os.kill, os.getpid()
+with working():
+    say('a')
+builtins.late = Late()
+""")
+    assert (code, said, errors) == (0, ["a"], "")
