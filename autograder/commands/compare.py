@@ -22,10 +22,15 @@ if TYPE_CHECKING:
 @one_sentence
 def compare(before: Path, after: Path) -> None:
     from autograder.reporting.compare import compare as changes_between
-    from autograder.reporting.compare import compare_table
+    from autograder.reporting.compare import compare_table, summary
 
-    changes = changes_between(_results(before), _results(after))
-    console.print(compare_table(changes) if changes else "No grade changed.")
+    first, second = _results(before), _results(after)
+    changes = changes_between(first, second)
+    for line in summary(first, second, changes):
+        console.print(line, markup=False)
+    table = compare_table(changes)
+    if table.row_count:
+        console.print(table)
 
 
 def _results(path: Path) -> ClassResult:

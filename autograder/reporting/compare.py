@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from rich.table import Table
 from rich.text import Text
 
 from autograder.grading.results import CheckResult, ClassResult, ExerciseResult, SubmissionResult
+from autograder.lab.table import points
 from autograder.reporting.table import escape
+
+CHECKS_SHOWN = 5  #: checks named beside one changed grade
 
 
 @dataclass(frozen=True)
@@ -68,21 +73,50 @@ def compare(before: ClassResult, after: ClassResult) -> list[Change]:
     return changes
 
 
-def compare_table(changes: list[Change]) -> Table:
-    """The changes for a terminal."""
+def summary(before: ClassResult, after: ClassResult, changes: Sequence[Change]) -> list[str]:
+    """What differs, the most important line first: how many grades, what only one run has, seed and torch."""
+    both = len(_keys(before) & _keys(after))
+    changed = sum("absent" not in (change.status_before, change.status_after) for change in changes)
+    lines = [f"Changed: {changed} of the {both} grades that both runs have." if changed else "No grade changed."]
+    if not both:
+        lines = ["The two runs have no submission in common."]
+    for word, status in (("first", "status_after"), ("second", "status_before")):
+        alone = Counter(change.chapter for change in changes if getattr(change, status) == "absent")
+        if alone:
+            shown = ", ".join(f"{chapter} ({number})" for chapter, number in sorted(alone.items()))
+            lines.append(f"Only in the {word} run: {escape(shown)}.")
+    for name, old, new in (("seed", before.seed, after.seed), ("torch", before.torch, after.torch)):
+        if old != new:
+            lines.append(f"{name} was {escape(str(old))}, now {escape(str(new))}.")
+    return lines
+
+
+def compare_table(changes: Iterable[Change]) -> Table:
+    """The grades that both runs have and that changed, for a terminal, by chapter."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("student", "chapter", "before", "after"):
+    for name in ("chapter", "student", "before", "after"):
         table.add_column(name, no_wrap=True)
     table.add_column("checks", overflow="fold")
-    for change in changes:
+    chapter = None
+    for change in sorted(changes, key=lambda change: (change.chapter, change.student)):
+        if "absent" in (change.status_before, change.status_after):
+            continue
+        shown = [escape(str(check)) for check in change.checks[:CHECKS_SHOWN]]
+        if len(change.checks) > CHECKS_SHOWN:
+            shown.append(f"and {len(change.checks) - CHECKS_SHOWN} more")
         table.add_row(
+            Text("" if change.chapter == chapter else escape(change.chapter)),
             Text(escape(change.student)),
-            Text(escape(change.chapter)),
             Text(_standing_text(change.before, change.max_before, change.status_before)),
             Text(_standing_text(change.after, change.max_after, change.status_after)),
-            Text("\n".join(escape(str(check)) for check in change.checks)),
+            Text("\n".join(shown)),
         )
+        chapter = change.chapter
     return table
+
+
+def _keys(result: ClassResult) -> set[tuple[str, str]]:
+    return {(item.student, item.chapter) for item in result.submissions}
 
 
 def _standing(item: SubmissionResult | None) -> object:
@@ -93,6 +127,8 @@ def _standing(item: SubmissionResult | None) -> object:
 
 
 def _checks(before: SubmissionResult | None, after: SubmissionResult | None) -> list[CheckChange]:
+    if before is None or after is None or before.score is None or after.score is None:
+        return []  # the status says it all
     old, new = _by_label(before), _by_label(after)
     changes = []
     for key in dict.fromkeys([*old, *new]):
@@ -109,4 +145,4 @@ def _by_label(item: SubmissionResult | None) -> dict[tuple[str, str], CheckResul
 
 
 def _standing_text(score: float | None, max_score: float, status: str) -> str:
-    return status if score is None else f"{score:.4g} / {max_score:.4g}"
+    return status if score is None else f"{points(score)} / {points(max_score)}"

@@ -63,7 +63,8 @@ def lateness(row: GradeRow | None) -> str:
     if row is None or (row.seconds_late <= 0 and not row.late_submission_penalty):
         return ""
     taken = points(row.late_submission_penalty or 0.0)
-    return f"{duration(row.seconds_late)}, {taken} point{'' if taken == '1' else 's'} off"
+    cost = {"0": "nothing", "1": "1 point"}.get(taken, f"{taken} points")
+    return f"{duration(row.seconds_late)}, {cost} off"
 
 
 def duration(seconds: float) -> str:

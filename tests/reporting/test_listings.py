@@ -13,7 +13,7 @@ from rich.console import Console
 
 from autograder.grading.gradebook import Book, Written
 from autograder.grading.results import CheckResult, ClassResult
-from autograder.reporting.compare import compare, compare_table
+from autograder.reporting.compare import CHECKS_SHOWN, compare, compare_table, summary
 from autograder.reporting.export import COLUMNS, grades_csv, write_grades
 from autograder.reporting.table import class_table, duration, escape, first_trouble
 from tests.reporting import sample_class as sample
@@ -68,6 +68,7 @@ def test_the_table_says_who_was_late_where_anybody_was():
     submissions = sample.sample_class().submissions
     late = sample.row("ada", late_submission_penalty=1.0, seconds_late=5_400.0)
     assert "1 h 30 min, 1 point off" in shown(class_table(submissions, [sample.row("bea"), late]))
+    assert "1 min, nothing off" in shown(class_table(submissions, [sample.row("ada", seconds_late=60.0)]))
     assert "late" not in shown(class_table(submissions, [sample.row("bea")]))
 
 
@@ -129,8 +130,40 @@ def test_compare_names_whose_grade_changed_and_by_which_check():
         "walk: depth counts from the root: passed, now absent",
         "walk: a new check: absent, now failed",
     ]
+    assert changes[3].checks == []  # there was nothing to compare with
     text = shown(compare_table(changes))
     assert "walk: one entry per path: failed, now passed" in text and "unreadable" in text and "4 / 10" in text
+    assert " ada " not in text
+    assert summary(before, after, changes) == [
+        "Changed: 2 of the 22 grades that both runs have.",
+        "Only in the first run: 01-graph (1), 02-saved-tensors (1).",
+    ]
+
+
+def test_compare_of_different_chapters_is_a_few_lines():
+    runs = [sample.sample_class(), sample.sample_class()]
+    for run, chapter in zip(runs, sample.COURSE, strict=True):
+        run.submissions = [s for s in run.submissions if s.chapter == chapter]
+    runs[1].seed = 8
+    changes = compare(*runs)
+    assert summary(*runs, changes) == [
+        "The two runs have no submission in common.",
+        "Only in the first run: 01-graph (12).",
+        "Only in the second run: 02-saved-tensors (12).",
+        "seed was 7, now 8.",
+    ]
+    assert compare_table(changes).row_count == 0
+    assert summary(runs[0], runs[0], []) == ["No grade changed."]
+
+
+def test_compare_names_a_few_checks_of_a_grade():
+    before, after = sample.sample_class(), sample.sample_class()
+    for item in after.submissions[0].exercises:
+        item.score = 0.0
+        for check in item.checks:
+            check.passed = False
+    text = shown(compare_table(compare(before, after)))
+    assert text.count("passed, now failed") == CHECKS_SHOWN and "and 4 more" in text
 
 
 def test_compare_reads_what_grade_wrote(tmp_path):
