@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from autograder.lab.compare import compare, kind_of, plain, show, trouble_of
+from autograder.lab.compare import compare, trouble_of
 from autograder.lab.observe import Observation
+from autograder.lab.plain import kind_of, plain, show
 
 
 @dataclass(frozen=True)

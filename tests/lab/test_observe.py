@@ -7,8 +7,9 @@ import pytest
 import torch
 from hypothesis import given
 
-from autograder.lab.compare import compare, plain, show
+from autograder.lab.compare import compare
 from autograder.lab.observe import MAX_ELEMENTS, observe, observe_error
+from autograder.lab.plain import plain, show
 from tests.strategies import shapes, values
 
 
