@@ -115,14 +115,15 @@ class Campaign:
                 raise
             except Exception as error:
                 self._give_up(handin, error)
-                continue
+                job = None
             if job is not None:
                 yield job
+            else:
+                _discard_copies(handin)
 
     def _finish(self, run: Run) -> None:
         pending = self._pending.pop(run.key)
-        for _, copy in pending.handin.files:
-            copy.unlink(missing_ok=True)  # a class's files together would fill the disk
+        _discard_copies(pending.handin)
         try:
             self._judge(run, pending)
         except (BookError, OSError):
@@ -272,6 +273,12 @@ def torch_version() -> str:
         return version("torch").partition("+")[0]
     except PackageNotFoundError:
         return ""
+
+
+def _discard_copies(handin: Handin) -> None:
+    """Remove the copies of files beside a notebook that is done with: those of a class together would fill the disk."""
+    for _, copy in handin.files:
+        copy.unlink(missing_ok=True)
 
 
 def _source(handin: Handin) -> Source | None:

@@ -188,3 +188,21 @@ def test_a_class_that_is_handed_in_while_it_is_graded(engine, submitted, tmp_pat
             assert mine.score is None and mine.notes[0].text.endswith("."), number
     put(submitted, place("changing"), PART)
     assert grade(engine, submitted, tmp_path / "out")["changing"].score == FULL_MARKS - 2
+
+
+def test_copies_of_files_beside_notebooks_do_not_pile_up(engine, submitted, tmp_path, monkeypatch):
+    (tmp_path / "scratch").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "scratch"))
+    for number in range(20):
+        put(submitted, place(f"s{number:02}"), WHOLE)
+        put(submitted, f"s{number:02}/{NAME}/data.csv", b"1,2")
+    most = []
+
+    def look():
+        most.append(sum(path.is_file() for path in (tmp_path / "scratch").rglob("*")))
+
+    for last in (WHOLE, PART):  # in the second run nobody but the last is graded again
+        put(submitted, place("zz"), last)
+        grade(Meddling(engine, zz=look), submitted, tmp_path / "out")
+        assert not list((tmp_path / "scratch").iterdir())
+    assert len(most) == 2 and max(most) < 10
