@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 
 from autograder.grading.results import ExerciseResult, SubmissionResult
-from autograder.grading.standing import GradeRow
 from autograder.lab.table import points
+
+if TYPE_CHECKING:  # it imports nbgrader, for which no learner's check should wait
+    from autograder.grading.standing import GradeRow
 
 _STYLES = {"graded": "", "repaired": "yellow", "unreadable": "bold red", "missing": "dim"}
 

@@ -1,6 +1,8 @@
 """The learner's judge: a parent for one notebook says what the grader's says, and files of answers are recognized."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -51,6 +53,15 @@ def test_one_notebook_is_judged_as_in_a_class(engine, lean, course, released, tm
         half = check_file(lean, released, path)
         assert half.score < half.max_score or len(answers) == 1
         assert verdict(half) == verdict(check_file(engine, released, path))
+
+
+def test_the_command_imports_nothing_that_only_the_grader_needs(tmp_path):
+    program = (
+        "import sys\nfrom autograder.cli import main\ntry:\n    main(['check', '00-start', '--root', sys.argv[1]])\n"
+        "finally:\n    print([n for n in ('torch', 'nbgrader', 'sqlalchemy', 'nbformat', 'jsonschema') if n in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(ROOT)], cwd=tmp_path, capture_output=True, text=True)
+    assert "00-start" in done.stdout and done.stdout.endswith("\n[]\n")
 
 
 def test_a_file_of_answers_is_known_by_the_names_that_it_binds(lean, course, released, tmp_path):
