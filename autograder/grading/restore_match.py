@@ -107,6 +107,7 @@ def index_of(chapter: Chapter) -> Index:
 def match(cells: Sequence[dict[str, Any]], index: Index, definitions: Definitions) -> list[Match]:
     """Say of every submitted cell which course cell it stands for; one `Match` per cell."""
     matches = [_by_name(cell, index, definitions) for cell in cells]
+    _free_lost_answers(cells, matches, index, definitions)
     seen: set[int] = set()
     for found in matches:
         if found.place is not None:
@@ -153,6 +154,24 @@ def _wrong_kind(cell: dict[str, Any], place: int, index: Index, definitions: Def
     if role != "answer" or code or definitions.tree(cell["source"]) is not None:
         return False
     return not definitions.binds(cell["source"], index.targets[index.chapter.cells[place].exercise or ""])
+
+
+def _free_lost_answers(
+    cells: Sequence[dict[str, Any]], matches: list[Match], index: Index, definitions: Definitions
+) -> None:
+    """Code that became prose under a free answer's mark is no free answer where its exercise has no other cell."""
+    taken = {found.place for found in matches}
+    for number, (cell, found) in enumerate(zip(cells, matches, strict=True)):
+        manual = found.place is not None and index.chapter.cells[found.place].role == "manual"
+        if manual and not found.untouched and cell["cell_type"] != "code":
+            lost = index.answered_by(cell["source"], definitions)
+            if lost is not None and lost not in taken and definitions.tree(cell["source"]) is not None:
+                matches[number] = Match()
+                for place, other in enumerate(cells):  # whose mark the free answer has in exchange
+                    mark = other["metadata"].get("nbgrader", {}).get("grade_id")
+                    if matches[place].place is None and other["cell_type"] != "code" and index.ids.get(mark) == lost:
+                        matches[place] = found
+                        break
 
 
 def _believable(cell: dict[str, Any], place: int, index: Index, definitions: Definitions) -> bool:

@@ -509,6 +509,14 @@ def _(nb):
     one["metadata"], other["metadata"] = other["metadata"], one["metadata"]
 
 
+@damage("an answer made prose, its mark exchanged with the free answer's", "repaired", "answer-elsewhere")
+def _(nb):
+    one, other = find_cell(nb, "guess"), find_cell(nb, MANUAL)
+    one["metadata"], other["metadata"] = other["metadata"], one["metadata"]
+    one["cell_type"] = "markdown"
+    del one["outputs"], one["execution_count"]
+
+
 @damage("every grade_id renamed", "repaired", "unknown-cell")
 def _(nb):
     for marks in each_grader(nb):
