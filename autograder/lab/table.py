@@ -58,7 +58,7 @@ class CheckTable:
         body = "".join(_html_row(row) for row in self.rows)
         return (
             '<table style="border-collapse:collapse;font-size:90%;margin:.4em 0">'
-            f'<caption style="caption-side:top;text-align:left;font-weight:bold;padding:.2em 0">'
+            f'<caption style="caption-side:top;text-align:left;font-weight:bold;padding:.2em 0;white-space:nowrap">'
             f"{html.escape(self.heading)}</caption>{body}</table>"
         )
 
