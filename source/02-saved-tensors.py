@@ -1062,7 +1062,7 @@ def existing_files_touched():
     """Make files whose names are like the next ones, pack, and count those that changed."""
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as two:
         pack, unpack = disk_hooks(one)
-        first = [pack(torch.ones(2)) for _ in range(3)]
+        first = [pack(torch.ones(2)) for _ in range(2)]
         names = [path.name for path in files(one)]
         guesses = {*names, "0", "1", "0.pt", "1.pt", "0.npy", "1.npy"}
         for name in names[-1:]:
@@ -1073,7 +1073,7 @@ def existing_files_touched():
             (Path(two) / guess).write_bytes(b"mine")
         pack, unpack = disk_hooks(two)
         del first  # ids and addresses are free again
-        packed = [pack(torch.ones(2)) for _ in range(3)]
+        packed = [pack(torch.ones(2)) for _ in range(2)]
         touched = sum((Path(two) / guess).read_bytes() != b"mine" for guess in guesses)
         del packed
         return touched + sum(not (Path(two) / guess).exists() for guess in guesses)
@@ -1122,14 +1122,14 @@ check("float8", lambda: stored_and_read([values.to(torch.float8_e5m2)])[0].view(
       hint="NumPy has no float8. torch.save and torch.load keep every dtype.")
 check("views", lambda: stored_and_read([values.view(7, 1).expand(7, 3), torch.arange(12.0).view(3, 4).t(), values[2:5]]), [values.view(7, 1).expand(7, 3), torch.arange(12.0).view(3, 4).t(), values[2:5]],
       hint="A saved tensor may be a view with any strides; values and shape have to come back.")
-check("short-lived tensors", lambda: short_lived(5), [0.0, 3.0, 6.0, 9.0, 12.0],
+check("short-lived tensors", lambda: short_lived(3), [0.0, 3.0, 6.0],
       wrong={FileNotFoundError: "A file was gone before it was read. Either it went with the tensor instead of with what pack returned, or two tensors had the same name: an id, an address or a shape is no name."},
       hint="Some tensors came back as others: their files had the same name. When a tensor dies, its id and its address are used again: an id, an address or a shape is no name.")
-check("two pairs of hooks on one folder", lambda: stored_and_read([values, values + 1, values + 2, values + 3], pairs=2), [values, values + 1, values + 2, values + 3],
+check("two pairs of hooks on one folder", lambda: stored_and_read([values, values + 1], pairs=2), [values, values + 1],
       hint="Two pairs of hooks used the same name. A counter that starts again at zero collides; take names that nobody else can take.")
-check("generators seeded in between", lambda: stored_and_read([values, values + 1, values + 2], reseed=True), [values, values + 1, values + 2],
+check("generators seeded in between", lambda: stored_and_read([values, values + 1], reseed=True), [values, values + 1],
       hint="The names repeat when someone seeds random or torch. Use tempfile or uuid, which do not depend on seeds.")
-check("a clock that stands still", lambda: with_a_clock_that_stands_still([values, values + 1, values + 2]), [values, values + 1, values + 2],
+check("a clock that stands still", lambda: with_a_clock_that_stands_still([values, values + 1]), [values, values + 1],
       hint="A clock may show the same time twice, so a time alone is no name. Use tempfile or uuid.")
 check("files that stood there before", lambda: existing_files_touched(), 0,
       hint="A file that already stood in the folder was overwritten or deleted. Create files so that an existing one is never opened: tempfile.mkstemp, or open with mode 'x'.")

@@ -125,7 +125,8 @@ class Copies:
         A hidden part finds the names as they were when its visible part began, since functions look their globals up in
         this process's own namespace.
         """
-        with self._as_it_was(here.names), snapshot.no_trace(self.work), snapshot.silence():
+        with self._as_it_was(here.names), snapshot.no_trace(self.work):
+            snapshot.silence()
             fine = here.observer.run(program)
             here.names = dict(self.space)
         if fine and id is not None and not here.observer.probe.timed_out:

@@ -54,6 +54,7 @@ class Kernel(IPythonKernel):
             self._start()
         assert self.names is not None
         self.world.put_back()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         self.names.put_back()
         seed_everything(order["seed"], order["id"])
         if order["role"] in ("check", "hidden"):

@@ -4,15 +4,40 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import os
 import re
 from pathlib import Path
 
 _HUGE = 1 << 21
-_MADV_COLLAPSE = 25  # Linux 6.1
+_MADV_HUGEPAGE, _MADV_COLLAPSE = 14, 25  # the second since Linux 6.1
+_READ, _WRITE, _EXECUTE = 1, 2, 4
+_PRIVATE, _ANONYMOUS, _MAYMOVE, _FIXED, _FAILED = 0x2, 0x20, 1, 2, -1
 
 
-def settle() -> int:
-    """Freeze the heap and gather it in huge pages; returns how many bytes lie in huge pages now.
+_libc = ctypes.PyDLL(None, use_errno=True) if os.name == "posix" else None
+
+
+def fork() -> int:
+    """As os.fork, for a copy that lives while this process waits: without what Python and libraries do after a fork.
+
+    That is for threads which the copy lacks, and for copies that go their own way (matplotlib opens its fonts anew). It writes
+    to some hundred pages (each handler of `logging` gets a new lock), and each is copied. A process with more threads than
+    one is copied by os.fork.
+    """
+    try:
+        alone = os.stat("/proc/self/task").st_nlink == 3  # ".", "..", and one entry for each thread
+    except OSError:
+        alone = False
+    if not alone or _libc is None:
+        return os.fork()
+    pid = int(_libc.fork())
+    if pid < 0:
+        raise OSError(ctypes.get_errno(), "this process cannot be copied")
+    return pid
+
+
+def settle() -> None:
+    """Freeze the heap, gather it in huge pages, and move the libraries' code into huge pages.
 
     A fork copies one table entry per page, and a small page needs 512 times as many of them. Freezing keeps the garbage
     collector of a child from writing to every object, which would copy every page. Where the kernel cannot gather pages
@@ -20,19 +45,56 @@ def settle() -> int:
     """
     gc.collect()
     gc.freeze()
-    libc = ctypes.CDLL(None)
-    done = 0
+    for start, end in _mappings("rw-p", r"00:00 0\s*(\[heap\])?$"):
+        _gather(start, end)
+    for start, end in _mappings("r-xp", r"\S*/lib(torch\w*|c10|python[\w.]*)\.so[\w.]*$"):
+        _move_code(start, end)
+
+
+def _mappings(permissions: str, name: str) -> list[tuple[int, int]]:
+    """The whole huge pages within each mapping of that kind."""
+    found = []
     for line in Path("/proc/self/maps").read_text().splitlines():
-        match = re.match(r"([0-9a-f]+)-([0-9a-f]+) rw-p \S+ 00:00 0\s*(\[heap\])?$", line)
-        if match is None:
-            continue
-        start, end = int(match[1], 16), int(match[2], 16)
-        start = (start + _HUGE - 1) & -_HUGE
-        while start + _HUGE <= end:
-            if libc.madvise(ctypes.c_void_p(start), ctypes.c_size_t(_HUGE), _MADV_COLLAPSE) == 0:
-                done += _HUGE
-            start += _HUGE
-    return done
+        match = re.match(rf"([0-9a-f]+)-([0-9a-f]+) {permissions} .*{name}", line)
+        if match is not None:
+            start, end = (int(match[1], 16) + _HUGE - 1) & -_HUGE, int(match[2], 16) & -_HUGE
+            if start < end:
+                found.append((start, end))
+    return found
+
+
+def _gather(start: int, end: int) -> bool:
+    """Ask for huge pages; returns whether they are there."""
+    refused = [page for page in range(start, end, _HUGE) if _call("madvise", page, _HUGE, _MADV_COLLAPSE)]
+    return not refused
+
+
+def _move_code(start: int, end: int) -> None:
+    """Put a copy of this code, in huge pages, in its place.
+
+    Pages of a file are not in a fork's tables: every child would meet each piece of libtorch by a page fault of its own.
+    """
+    size = end - start
+    room = _call("mmap", None, size + _HUGE, _READ | _WRITE, _PRIVATE | _ANONYMOUS, -1, 0)
+    if room == _FAILED:
+        return
+    copy = (room + _HUGE - 1) & -_HUGE
+    _call("madvise", copy, size, _MADV_HUGEPAGE)
+    ctypes.memmove(copy, start, size)
+    # Code must not be missing for a moment: the copy is whole and may run before it takes the other's place.
+    fit = _gather(copy, copy + size) and _call("mprotect", copy, size, _READ | _EXECUTE) == 0
+    if fit:
+        _call("mremap", copy, size, size, _MAYMOVE | _FIXED, start)
+    _call("munmap", room, copy - room)
+    _call("munmap", copy if not fit else copy + size, room + _HUGE - copy + (0 if fit else size))
+
+
+def _call(name: str, *arguments: int | None) -> int:
+    """A function of libc on addresses and sizes."""
+    function = getattr(_libc, name)
+    function.restype = ctypes.c_ssize_t
+    function.argtypes = [ctypes.c_void_p if value is None else ctypes.c_ssize_t for value in arguments]
+    return int(function(*arguments))
 
 
 def anonymous() -> int:

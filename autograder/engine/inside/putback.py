@@ -1,4 +1,4 @@
-"""Before each cell: put back what honest work may have disturbed. This is courtesy, not defence."""
+"""Around each cell: put back what honest work may have disturbed. This is courtesy, not defence."""
 
 from __future__ import annotations
 
@@ -104,7 +104,6 @@ class World:
         sys.path.extend(missing)
         if hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             os.chdir(self.work)
         except OSError:

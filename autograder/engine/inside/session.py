@@ -7,7 +7,6 @@ import contextlib
 import os
 import resource
 import signal
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -71,7 +70,6 @@ class Session:
         target.write_bytes(base64.b64decode(data))
 
     def _prepare(self, order: dict[str, Any]) -> None:
-        self.world.put_back()
         self.names.put_back()
         self.desk.begin()
         seed_everything(order["seed"], order["id"])
@@ -80,6 +78,7 @@ class Session:
         status = "error"
         try:
             self._prepare(order)
+            signal.signal(signal.SIGINT, signal.default_int_handler)
             if self.run(order["source"]):
                 status = "ran"
         except BaseException as error:  # an interrupt that came too late, or a shell that was tampered with
@@ -90,13 +89,14 @@ class Session:
         self._finish(order, status)
 
     def _finish(self, order: dict[str, Any], status: str) -> None:
+        """Put the world back now, not before the next cell: a snapshot would do it once more, in pages of its own."""
         if os.getpid() != self.pid:
             os._exit(0)  # the cell forked, and this is the copy
         while True:
             try:
                 self.world.put_back_builtins()
                 signal.signal(signal.SIGINT, signal.SIG_IGN)
-                sys.settrace(None)
+                self.world.put_back()
                 cut = self.desk.end()
                 self.names.remember(order["role"])
                 message = {"type": "done", "id": order["id"], "status": status, "cut": cut}
@@ -110,9 +110,8 @@ class Session:
     def _check(self, order: dict[str, Any]) -> None:
         """The snapshot reads the programs from the wire itself: they never enter this process."""
         try:
-            self._prepare(order)
-            with _spare(), snapshot.no_trace(self.room) as kept:
-                pid = snapshot.child(lambda: snapshot.observe(self.wire, order, self.shell.user_ns))
+            with _spare(), snapshot.no_trace(self.room, set(self.paused.values())) as kept:
+                pid = snapshot.child(lambda: self._observe(order))
                 status = snapshot.wait(pid)
                 if status == "paused" and order["pause"]:
                     kept.add(pid)
@@ -121,10 +120,15 @@ class Session:
             status = "error"  # the run has used up its processes; the program stays unread and ends the run
         self._checked(order, status)
 
+    def _observe(self, order: dict[str, Any]) -> bool:
+        """In the copy. What a cell finds put back is put back here, so that the pages it writes to are copied once."""
+        self._prepare(order)
+        return snapshot.observe(self.wire, order, self.shell.user_ns)
+
     def _hidden(self, order: dict[str, Any]) -> None:
         """Let a snapshot go on."""
         status, pid = "died", self.paused.pop(order["id"], 0)
-        with contextlib.suppress(OSError), _spare(), snapshot.no_trace(self.room):
+        with contextlib.suppress(OSError), _spare(), snapshot.no_trace(self.room, set(self.paused.values())):
             if pid:
                 os.kill(pid, signal.SIGCONT)
                 status = snapshot.wait(pid)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import builtins
 import contextlib
+import io
 import os
 import signal
 import sys
@@ -17,6 +18,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from autograder.engine.inside.memory import fork
+from autograder.engine.inside.streams import Mute, Stream
 from autograder.engine.inside.wire import Wire
 from autograder.lab.probe import Probe
 
@@ -62,18 +65,17 @@ class Observer:
         return True
 
 
-@contextlib.contextmanager
-def silence() -> Iterator[None]:
-    """Nothing is read or shown in the block. Names of streams and descriptors stay as they are after it."""
-    with open(os.devnull, "w") as nowhere, open(os.devnull) as nothing:
-        sys.stdout = sys.stderr = nowhere
-        sys.stdin = nothing
-        os.dup2(nowhere.fileno(), 1)
-        os.dup2(nowhere.fileno(), 2)
-        builtins.input = raw_input
-        with contextlib.suppress(Exception):
-            asyncio._set_running_loop(None)  # a check may start its own event loop
-        yield
+def silence() -> None:
+    """Nothing is read or shown from now on: streams, descriptors and `input` stay as they are here."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for number in (1, 2):
+        os.dup2(nowhere, number)
+    os.close(nowhere)
+    sys.stdin = io.StringIO()
+    sys.stdout, sys.stderr = Stream(Mute(), "stdout", 1), Stream(Mute(), "stderr", 2)
+    builtins.input = raw_input
+    with contextlib.suppress(Exception):
+        asyncio._set_running_loop(None)  # a check may start its own event loop
 
 
 def observe(wire: Wire, order: dict[str, Any], space: dict[str, Any]) -> bool:
@@ -81,21 +83,21 @@ def observe(wire: Wire, order: dict[str, Any], space: dict[str, Any]) -> bool:
 
     Neither has been in the process that was copied.
     """
-    with silence():
-        observer = Observer(order, space, wire.send)
-        program = wire.receive()
-        if program is None or not observer.run(program["source"]):
-            return False
-        if not order["pause"] or observer.probe.timed_out:
-            return True
-        os.kill(os.getpid(), signal.SIGSTOP)
-        program = wire.receive()
-        return program is not None and observer.run(program["source"])
+    silence()
+    observer = Observer(order, space, wire.send)
+    program = wire.receive()
+    if program is None or not observer.run(program["source"]):
+        return False
+    if not order["pause"] or observer.probe.timed_out:
+        return True
+    os.kill(os.getpid(), signal.SIGSTOP)
+    program = wire.receive()
+    return program is not None and observer.run(program["source"])
 
 
 def child(run: Callable[[], bool]) -> int:
     """Fork; the copy calls `run` and ends. Returns its pid."""
-    pid = os.fork()
+    pid = fork()
     if pid == 0:
         code = _BROKEN
         try:
@@ -130,11 +132,7 @@ def outcome(code: int) -> str:
 def is_stopped(pid: int) -> bool:
     """Whether the process has stopped. Told by its state, which a signal changes at once; its end takes longer."""
     try:
-        stat = os.open(f"/proc/{pid}/stat", os.O_RDONLY)
-        try:
-            return os.read(stat, 512).rpartition(b")")[2].split()[0] == b"T"
-        finally:
-            os.close(stat)
+        return _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[0] == b"T"
     except (OSError, IndexError):
         return False
 
@@ -149,13 +147,16 @@ def end(pid: int) -> None:
 
 
 @contextlib.contextmanager
-def no_trace(work: str) -> Iterator[set[int]]:
-    """End the processes and take away the files that come in the block, but for the processes that it adds to the set."""
-    files, others = Files(work), descendants()
+def no_trace(work: str, waiting: set[int] | None = None) -> Iterator[set[int]]:
+    """End the processes and take away the files that come in the block, but for the processes that it adds to the set.
+
+    `waiting` are copies that have stopped, known to have no children.
+    """
+    files, others = Files(work), descendants(waiting)
     try:
         yield others
     finally:
-        for pid in descendants() - others:
+        for pid in descendants(others) - others:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
         files.put_back()
@@ -167,19 +168,26 @@ def can_copy() -> bool:
     return hasattr(os, "fork") and not (torch is not None and torch.cuda.is_initialized())
 
 
-def descendants() -> set[int]:
-    """The processes that descend from this one, itself left out."""
+def descendants(childless: set[int] | None = None) -> set[int]:
+    """The processes that descend from this one, itself left out; `childless` ones are not looked into."""
     found: set[int] = set()
     todo = [os.getpid()]
     while todo:
         parent = todo.pop()
         with contextlib.suppress(OSError, ValueError):
             for task in os.listdir(f"/proc/{parent}/task"):
-                for pid in map(int, Path(f"/proc/{parent}/task/{task}/children").read_text().split()):
-                    if pid not in found:
-                        found.add(pid)
-                        todo.append(pid)
+                new = set(map(int, _read(f"/proc/{parent}/task/{task}/children").split())) - found
+                found |= new
+                todo += new - childless if childless else new
     return found
+
+
+def _read(path: str) -> bytes:
+    file = os.open(path, os.O_RDONLY)
+    try:
+        return os.read(file, 1 << 16)
+    finally:
+        os.close(file)
 
 
 class Files:
@@ -199,12 +207,16 @@ class Files:
                     room -= size
 
     def _walk(self) -> Iterator[tuple[str, tuple[int, int]]]:
-        for folder, _, names in os.walk(self.work):
-            for name in names:
-                path = os.path.join(folder, name)
-                with contextlib.suppress(OSError):
-                    stat = os.lstat(path)
-                    yield path, (stat.st_size, stat.st_mtime_ns)
+        todo = [self.work]
+        while todo:
+            with contextlib.suppress(OSError), os.scandir(todo.pop()) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        todo.append(entry.path)
+                        continue
+                    with contextlib.suppress(OSError):
+                        stat = entry.stat(follow_symlinks=False)
+                        yield entry.path, (stat.st_size, stat.st_mtime_ns)
 
     def put_back(self) -> None:
         """Remove files that came, write files that changed or went as they were."""

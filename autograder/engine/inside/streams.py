@@ -107,13 +107,21 @@ class Desk:
                 self._take(name, text)
 
 
+class Mute:
+    """A desk that passes nothing on."""
+
+    def write(self, name: str, text: str) -> None: ...
+
+    def flush(self) -> None: ...
+
+
 class Stream(io.TextIOBase):
     """`sys.stdout` or `sys.stderr` of a cell; looks like a kernel's."""
 
     encoding = "UTF-8"
     errors = "strict"
 
-    def __init__(self, desk: Desk, name: str, descriptor: int) -> None:
+    def __init__(self, desk: Desk | Mute, name: str, descriptor: int) -> None:
         self._desk, self.name, self._descriptor = desk, name, descriptor
 
     def write(self, string: str) -> int:
