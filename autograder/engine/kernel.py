@@ -203,7 +203,7 @@ class _Pass:
                 if cell.id not in self.skip:
                     current = cell
                     self._cell(cell, run)
-            for current, run in self.paused:
+            for current, run in reversed(self.paused):  # the last one has just stopped: what it needs is in the caches
                 self._hidden(current, run)
         except _Gone:
             self.result.stopped_at = current
