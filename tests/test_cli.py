@@ -3,9 +3,11 @@
 import json
 import subprocess
 import sys
+from datetime import datetime
 
 import pytest
 from click.testing import CliRunner
+from nbgrader.api import Gradebook
 
 from autograder.cli import main
 from autograder.grading.gradebook import Book
@@ -66,6 +68,16 @@ def test_a_second_run_grades_only_what_changed(handed_in):
     assert by_student[0]["ada"] == by_student[1]["ada"]  # the time it took included: it was not run again
     assert by_student[1]["bob"]["score"] == 5.0
     assert "bob" in autograder(handed_in, "compare", "one.json", "two.json").stdout
+
+
+def test_a_timestamp_that_comes_later_is_noticed(handed_in):
+    autograder(handed_in, "grade", "--submitted", "submitted")
+    with Gradebook(f"sqlite:///{handed_in / 'gradebook.db'}", "autograd") as book:
+        book.update_or_create_assignment(NAME, duedate=datetime(2026, 1, 1))
+    (handed_in / "submitted" / "ada" / NAME / "timestamp.txt").write_text("2026-01-02 12:00:00 UTC")
+    assert "1 day" in autograder(handed_in, "grade", "--submitted", "submitted").stdout
+    with Gradebook(f"sqlite:///{handed_in / 'gradebook.db'}", "autograd") as book:
+        assert book.find_submission(NAME, "ada").timestamp == datetime(2026, 1, 2, 12)
 
 
 def test_feedback_report_and_export_read_the_gradebook(handed_in):

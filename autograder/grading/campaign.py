@@ -250,7 +250,7 @@ class Campaign:
 
     def _fingerprint(self, handin: Handin) -> str:
         return hashlib.sha256(
-            f"{handin.mark} {self._marks[handin.chapter]} {self.engine.name} {self.engine.device}".encode()
+            f"{handin.mark} {handin.timestamp} {self._marks[handin.chapter]} {self.engine.name} {self.engine.device}".encode()
         ).hexdigest()
 
 

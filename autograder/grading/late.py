@@ -1,21 +1,17 @@
-"""Late submissions: when one was handed in, and what nbgrader's own plugin takes off for it."""
+"""Late submissions: how late, and what nbgrader's own plugin takes off for it."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 
 from nbgrader.preprocessors import AssignLatePenalties
-from nbgrader.utils import parse_utc
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
 Penalty = Callable[[str, float, float], float | None]
-
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}|\b\d{4}\b.*\d:\d\d|\d:\d\d.*\b\d{4}\b")
 
 
 def read_config(folder: Path) -> Config:
@@ -23,23 +19,6 @@ def read_config(folder: Path) -> Config:
     if not (folder / "nbgrader_config.py").is_file():
         return Config()
     return PyFileConfigLoader("nbgrader_config.py", path=str(folder)).load_config()
-
-
-def read_timestamp(text: str) -> datetime | None:
-    """When a submission was handed in, from the text of its `timestamp.txt`.
-
-    Returns
-    -------
-    datetime or None
-        In UTC without a zone, as nbgrader keeps it. A text without a zone is UTC. None where the text is no full date.
-    """
-    line = " ".join(text.lstrip("\ufeff").split())
-    if not _DATE.search(line):  # the parser would fill in today
-        return None
-    try:
-        return utc(parse_utc(line))
-    except (ValueError, OverflowError, TypeError, AttributeError):
-        return None
 
 
 def utc(moment: datetime) -> datetime:

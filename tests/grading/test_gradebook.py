@@ -25,7 +25,7 @@ from traitlets.config import Config
 from autograder.grading.autograded import autograded_notebook
 from autograder.grading.course import chapter_of
 from autograder.grading.gradebook import Book, BookError, Written
-from autograder.grading.late import penalty_rule, read_config, read_timestamp
+from autograder.grading.late import penalty_rule, read_config
 from autograder.grading.results import Note, Source, SubmissionResult
 from tests.reporting import sample_class as sample
 
@@ -310,23 +310,6 @@ def test_settings_are_kept(book):
 
 
 # ---------------------------------------------------------------- late submissions
-
-
-@pytest.mark.parametrize(
-    ("text", "moment"),
-    [
-        ("2025-01-31 23:59:59.000000 UTC", datetime(2025, 1, 31, 23, 59, 59)),
-        ("2025-01-31 23:59:59 Europe/Berlin\n", datetime(2025, 1, 31, 22, 59, 59)),
-        ("2025-07-31 23:59:59 Europe/Berlin", datetime(2025, 7, 31, 21, 59, 59)),
-        ("2025-01-31T23:59:59+05:30", datetime(2025, 1, 31, 18, 29, 59)),
-        ("2025-01-31T23:59:59Z", datetime(2025, 1, 31, 23, 59, 59)),
-        ("\ufeff2025-01-31 12:00", datetime(2025, 1, 31, 12)),
-        ("Jan 31 2025 12:00 UTC", datetime(2025, 1, 31, 12)),
-        *[(text, None) for text in ("", "  \n", "yesterday", "12", "2025", "12:00", "2025-13-45", "9" * 400, "\0")],
-    ],
-)
-def test_timestamps(text, moment):
-    assert read_timestamp(text) == moment
 
 
 def _due(folder: Path, moment: datetime | None, extension: timedelta | None = None) -> None:
