@@ -18,7 +18,7 @@ from autograder.interrupts import STOPPED
 from tests import mini_course
 from tests.mini_course import NAME, RIGHT, filled, hand_in
 
-KILLS = int(os.environ.get("KILLS", "3"))  # KILLS=30 for the long run
+KILLS = int(os.environ.get("KILLS", "2"))  # KILLS=30 for the long run
 STUDENTS = 12
 HALF = {"double": "def double(n):\n    return n\n", "guess": RIGHT["guess"]}
 # From here on Ctrl-C is the program's to answer; before, Python itself is starting.

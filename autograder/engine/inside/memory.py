@@ -36,8 +36,8 @@ def fork() -> int:
     return pid
 
 
-def settle() -> None:
-    """Freeze the heap, gather it in huge pages, and move the libraries' code into huge pages.
+def gather_heap() -> None:
+    """Freeze the heap and gather it in huge pages.
 
     A fork copies one table entry per page, and a small page needs 512 times as many of them. Freezing keeps the garbage
     collector of a child from writing to every object, which would copy every page. Where the kernel cannot gather pages
@@ -47,6 +47,13 @@ def settle() -> None:
     gc.freeze()
     for start, end in _mappings("rw-p", r"00:00 0\s*(\[heap\])?$"):
         _gather(start, end)
+
+
+def gather_code() -> None:
+    """Put copies of the code of torch and Python, in huge pages, in its place.
+
+    Pages of a file are not in a fork's tables: every child would meet each piece of libtorch by a page fault of its own.
+    """
     for start, end in _mappings("r-xp", r"\S*/lib(torch\w*|c10|python[\w.]*)\.so[\w.]*$"):
         _move_code(start, end)
 
@@ -70,10 +77,6 @@ def _gather(start: int, end: int) -> bool:
 
 
 def _move_code(start: int, end: int) -> None:
-    """Put a copy of this code, in huge pages, in its place.
-
-    Pages of a file are not in a fork's tables: every child would meet each piece of libtorch by a page fault of its own.
-    """
     size = end - start
     room = _call("mmap", None, size + _HUGE, _READ | _WRITE, _PRIVATE | _ANONYMOUS, -1, 0)
     if room == _FAILED:
@@ -81,12 +84,10 @@ def _move_code(start: int, end: int) -> None:
     copy = (room + _HUGE - 1) & -_HUGE
     _call("madvise", copy, size, _MADV_HUGEPAGE)
     ctypes.memmove(copy, start, size)
-    # Code must not be missing for a moment: the copy is whole and may run before it takes the other's place.
-    fit = _gather(copy, copy + size) and _call("mprotect", copy, size, _READ | _EXECUTE) == 0
-    if fit:
+    # The copy can run before it takes the other's place: code is not missing for a moment.
+    if _gather(copy, copy + size) and _call("mprotect", copy, size, _READ | _EXECUTE) == 0:
         _call("mremap", copy, size, size, _MAYMOVE | _FIXED, start)
-    _call("munmap", room, copy - room)
-    _call("munmap", copy if not fit else copy + size, room + _HUGE - copy + (0 if fit else size))
+    _call("munmap", room, size + _HUGE)  # all of it where something was refused, else what is left around the copy
 
 
 def _call(name: str, *arguments: int | None) -> int:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autograder.engine.inside import isolate
-from autograder.engine.inside.memory import anonymous, settle
+from autograder.engine.inside.memory import anonymous, gather_code, gather_heap
 from autograder.engine.inside.putback import World
 from autograder.engine.inside.streams import capture_descriptors
 from autograder.engine.inside.syscalls import PR_SET_CHILD_SUBREAPER, prctl
@@ -172,7 +172,8 @@ def main() -> None:
             isolate.build_root(scratch + "/root", package, hidden)
         sys.path[:] = ["", *(path for path in sys.path if not path.startswith(scratch))]
         if not once:
-            settle()
+            gather_heap()
+            gather_code()
         zygote = Zygote(control, shell, isolated)
         threads = len(os.listdir("/proc/self/task"))
         if threads > 1:
