@@ -177,16 +177,15 @@ plt.plot([0.5, 1.5], label="$x$"); plt.legend(); plt.title("rehearsal")
 --
 {"a": [1.0, 2.0]}
 --
-import io
-import torch
+import tempfile, torch
+from pathlib import Path
 net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.GELU(), torch.nn.LayerNorm(8), torch.nn.Linear(8, 2))
 with torch.autograd.graph.saved_tensors_hooks(lambda tensor: tensor, lambda packed: packed):
     out = (net(torch.randn(3, 4)).exp() * 2).sum()
 out.grad_fn.next_functions, repr(out), [torch.equal(p, p.clone()) for p in net.parameters()]
-file = io.BytesIO()
-torch.save(net.state_dict(), file)
-file.seek(0)
-net.load_state_dict(torch.load(file))
+with tempfile.TemporaryDirectory() as folder:
+    torch.save(net.state_dict(), Path(folder) / "state.pt")
+    net.load_state_dict(torch.load(*Path(folder).rglob("*")))
 with torch.no_grad():
     net(torch.randn(3, 4))
 """
