@@ -16,17 +16,19 @@ from pathlib import Path
 from typing import Any
 
 from autograder.engine import bubblewrap, processes
-from autograder.engine.api import Cell, CellRun, EngineUnavailable, Job, Run
+from autograder.engine.api import Cell, EngineUnavailable, Job, Run
 from autograder.engine.environment import environment
 from autograder.engine.files import read_files
 from autograder.engine.inside.isolate import WORK
 from autograder.engine.limits import Limits
-from autograder.engine.outputs import Collector
+from autograder.engine.passes import RUN_BYTES, Gone, Message, Part, Pass
 from autograder.engine.schedule import Attempt, Lane, run_all, run_job
+from autograder.engine.watch import Watch
 
 START = 60.0  #: seconds that a kernel may take to start
 LIBRARIES = 6 * 2**30  #: bytes of address space that a kernel maps for libraries after its start
-RUN_BYTES = 128 * 2**20  #: that one run may send in all
+OWN = 2**29  #: bytes that a kernel holds by itself
+OBSERVATION = "autograder_observation"  #: type of the message that carries one observation
 _KINDS = ("stream", "display_data", "execute_result", "update_display_data", "clear_output", "error")
 
 
@@ -79,14 +81,12 @@ class KernelEngine:
         return run_all(lambda job: run_job(self, job, self.lane), jobs, self.jobs, self.stopping.set)
 
     def attempt(self, job: Job, skip: frozenset[str], until: float) -> Attempt:
-        result = Attempt([CellRun(cell.id) for cell in job.cells])
         folder = tempfile.mkdtemp(prefix="autograder-")
         try:
             with _Kernel(self, folder) as kernel:
-                _Pass(job, skip, until, kernel, self, result).run()
+                return _Pass(job, skip, until, kernel, self).run()
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-        return result
 
 
 class _Kernel:
@@ -173,44 +173,18 @@ def _fonts(folder: str) -> str:
     return str(target)
 
 
-class _Gone(Exception):
-    """The kernel has ended, or had to be ended."""
-
-
-class _Pass:
+class _Pass(Pass):
     """One attempt at a job in one kernel."""
 
-    def __init__(
-        self, job: Job, skip: frozenset[str], until: float, kernel: _Kernel, engine: KernelEngine, result: Attempt
-    ) -> None:
-        self.job, self.skip, self.until, self.kernel, self.engine, self.result = (
-            job,
-            skip,
-            until,
-            kernel,
-            engine,
-            result,
-        )
-        self.client, self.collector = kernel.client, Collector()
-        self.received, self.looked = 0, time.monotonic()
-        self.paused: list[tuple[Cell, CellRun]] = []  # check cells whose hidden part is still to come
+    def __init__(self, job: Job, skip: frozenset[str], until: float, kernel: _Kernel, engine: KernelEngine) -> None:
+        watch = Watch(kernel.pid, engine.limits.memory, OWN)
+        super().__init__(job, skip, until, engine.limits.grace, watch, engine.stopping)
+        self.kernel, self.bwrap, self.client = kernel, engine.bwrap, kernel.client
+        self.received, self.request = 0, ""
 
-    def run(self) -> None:
-        current = self.job.cells[0] if self.job.cells else None
-        try:
-            self._files()
-            for cell, run in zip(self.job.cells, self.result.cells, strict=True):
-                if cell.id not in self.skip:
-                    current = cell
-                    self._cell(cell, run)
-            for current, run in reversed(self.paused):  # the last one has just stopped: what it needs is in the caches
-                self._hidden(current, run)
-        except _Gone:
-            self.result.stopped_at = current
-
-    def _files(self) -> None:
+    def start(self) -> None:
         files = list(read_files(self.job, self.result.notes))
-        if self.engine.bwrap is None:
+        if self.bwrap is None:
             for name, data in files:
                 target = Path(self.kernel.work, name)
                 target.parent.mkdir(parents=True, exist_ok=True)
@@ -223,121 +197,53 @@ class _Pass:
                 silent=True, store_history=False, timeout=30, output_hook=lambda _: None,
             )  # fmt: skip
 
-    def _cell(self, cell: Cell, run: CellRun) -> None:
-        self.collector.begin(run)
-        start = time.monotonic()
-        order = {"id": cell.id, "role": cell.role, "exercise": cell.exercise, "seed": self.job.seed}
-        order["pause"] = bool(cell.hidden)
-        try:
-            self._execute(cell, run, cell.source, order)
-        finally:
-            run.seconds = time.monotonic() - start
-            self.collector.end()
-
-    def _hidden(self, cell: Cell, run: CellRun) -> None:
-        """The hidden part of a check cell, in the copy that waits for it."""
-        self.collector.begin(run, hidden=True)
-        start = time.monotonic()
-        order = {"id": cell.id, "role": "hidden", "exercise": cell.exercise, "seed": self.job.seed}
-        try:
-            self._execute(cell, run, cell.hidden, order)
-        finally:
-            run.seconds += time.monotonic() - start
-
-    def _execute(self, cell: Cell, run: CellRun, program: str, order: dict[str, Any]) -> None:
-        content = {"code": program, "silent": False, "store_history": cell.role != "check", "user_expressions": {},
+    def order(self, part: Part, cell: Cell, program: str) -> None:
+        order = {"role": "hidden" if part == "hidden" else cell.role, "id": cell.id, "exercise": cell.exercise,
+                 "seed": self.job.seed, "pause": bool(cell.hidden)}  # fmt: skip
+        content = {"code": program, "silent": False, "store_history": part == "cell", "user_expressions": {},
                    "allow_stdin": False, "stop_on_error": False}  # fmt: skip
         message = self.client.session.msg("execute_request", content, metadata={"autograder": order})
-        try:
-            self.client.shell_channel.send(message)
-            self._follow(cell, run, message["header"]["msg_id"])
-        except _Gone:
-            run.killed = True
-            run.status = "timed-out" if run.status == "timed-out" else "died"
-            raise
+        self.request, self.cell = message["header"]["msg_id"], cell
+        self.client.shell_channel.send(message)
 
-    def _follow(self, cell: Cell, run: CellRun, request: str) -> None:
-        """Take the cell's messages until the kernel is idle. Out of time: interrupt, then give up on the kernel."""
-        limit, interrupted = time.monotonic() + cell.limit, False
-        while True:
-            now = time.monotonic()
-            if now >= min(limit, self.until):
-                run.status, self.result.slow = "timed-out", True
-                if interrupted or now >= self.until:
-                    raise _Gone
-                self.kernel.manager.interrupt_kernel()
-                interrupted, limit = True, now + self.engine.limits.grace
-            message = self._message()
-            if message is None or message["parent_header"].get("msg_id") != request:
-                continue
-            kind, content = message["msg_type"], message["content"]
-            if kind == "status" and content["execution_state"] == "idle":
-                break
-            if kind == "autograder_observation" and cell.role == "check":
-                if content.get("id") != cell.id:
-                    continue
-                known = len(self.collector.observations)
-                self.collector.apply(content)
-                if len(self.collector.observations) > known and not interrupted:
-                    limit = time.monotonic() + cell.limit
-            elif kind in _KINDS and cell.role != "check":
-                display = (content.get("transient") or {}).get("display_id")
-                self.collector.apply({**content, "type": kind, "display_id": display})
-        self._done(cell, run, request, interrupted)
+    def interrupt(self) -> None:
+        self.kernel.manager.interrupt_kernel()
 
-    def _done(self, cell: Cell, run: CellRun, request: str, interrupted: bool) -> None:
-        reply = self._reply(request)
-        status = "ran" if reply.get("status") == "ok" else "error"
-        if cell.role == "check":
-            status = str((reply.get("user_expressions") or {}).get("status"))
-            if status == "paused" and cell.hidden and self.collector.observations is not run.hidden:
-                status = "ran"
-                if not interrupted and not run.timed_out:
-                    self.paused.append((cell, run))
-            run.killed = status in ("killed", "died")
-        if interrupted:
-            run.status = "timed-out"
-        else:
-            run.status = status if status in ("ran", "error", "died") else "error"  # type: ignore[assignment]
-        self.result.slow |= run.timed_out
-
-    def _reply(self, request: str) -> dict[str, Any]:
-        until = time.monotonic() + 5.0
-        while time.monotonic() < until:
-            with contextlib.suppress(queue.Empty):
-                message = self.client.get_shell_msg(timeout=0.2)
-                if message["parent_header"].get("msg_id") == request:
-                    return dict(message["content"])
-        raise _Gone
-
-    def _message(self) -> dict[str, Any] | None:
-        if self.engine.stopping.is_set():
-            self.result.abandoned = True
-            raise _Gone
-        now = time.monotonic()
-        if now - self.looked > 0.2:
-            self.looked = now
-            self._look()
+    def receive(self, until: float) -> Message | None:
+        self.check_on()
         try:
             message = self.client.get_iopub_msg(timeout=0.1)
         except queue.Empty:
             if self.kernel.pid() is None:
-                raise _Gone from None
+                raise Gone from None
             return None
         except Exception as error:  # not a message, or not signed by this kernel
-            raise _Gone from error
-        self.received += len(str(message["content"])) if message["msg_type"] in _KINDS else 0
+            raise Gone from error
+        kind, content = message["msg_type"], message["content"]
+        self.received += len(str(content)) if kind in _KINDS else 0
         if self.received > RUN_BYTES:
-            self.result.notes.append("The run was ended: it sent too much.")
-            raise _Gone
-        return dict(message)
+            self.give_up("it sent too much.")
+        if message["parent_header"].get("msg_id") != self.request:
+            return None
+        if kind == "status" and content["execution_state"] == "idle":
+            return self._done_message()
+        if kind == OBSERVATION:
+            return {**content, "type": "observation"}
+        if kind in _KINDS:
+            display = (content.get("transient") or {}).get("display_id")
+            return {**content, "type": kind, "display_id": display}
+        return None
 
-    def _look(self) -> None:
-        pid = self.kernel.pid()
-        if pid is None or sys.platform != "linux":
-            return
-        held = sum(map(processes.memory, (pid, *processes.descendants(pid))))
-        if held > self.engine.limits.memory + 2**29:  # a kernel's own half gibibyte is not counted
-            mebibytes = self.engine.limits.memory >> 20
-            self.result.notes.append(f"The run was ended: it held more than {mebibytes:,} MiB of memory.")
-            raise _Gone
+    def _done_message(self) -> Message:
+        """What the reply to the last order says, as the warm engine's shell would."""
+        until = time.monotonic() + 5.0
+        while time.monotonic() < until:
+            with contextlib.suppress(queue.Empty):
+                message = self.client.get_shell_msg(timeout=0.2)
+                if message["parent_header"].get("msg_id") == self.request:
+                    content = message["content"]
+                    status = "ran" if content.get("status") == "ok" else "error"
+                    if self.cell.role == "check":
+                        status = str((content.get("user_expressions") or {}).get("status"))
+                    return {"type": "done", "id": self.cell.id, "status": status}
+        raise Gone

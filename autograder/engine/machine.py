@@ -38,7 +38,7 @@ def _warm() -> list[Feature]:
     if sys.platform != "linux":
         why = "Linux only; here notebooks run in a Jupyter kernel each"
         return [Feature("warm engine", False, why), Feature("namespaces", False, "Linux only")]
-    from autograder.engine.warm import Parent
+    from autograder.engine.parent import Parent
 
     try:
         parent = Parent(isolated=True, trial=True)

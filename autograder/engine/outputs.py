@@ -113,10 +113,13 @@ class Collector:
         elif kind in ("stream", "display_data", "execute_result", "error"):
             self._output(kind, message)
 
-    def end(self, cut: Json = 0) -> None:
-        """Close the cell: say how much of its output was cut."""
+    def count_cut(self, cut: Json) -> None:
+        """Take the run's word for how many characters it held back."""
         if isinstance(cut, int) and not isinstance(cut, bool) and 0 < cut < 2**63:
             self.cut += cut
+
+    def end(self) -> None:
+        """Close the cell: say how much of its output was cut."""
         if self.cut:
             self.run.outputs.append(
                 {"output_type": "stream", "name": "stderr", "text": f"\n[{self.cut:,} characters of output were cut]\n"}

@@ -149,7 +149,7 @@ def test_an_ordinary_user_is_shut_in_as_well() -> None:
 @pytest.mark.parametrize("place", ["/tmp", "/home"])
 def test_an_environment_may_lie_anywhere(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where a run writes, or would write on most machines."""
-    from autograder.engine import warm
+    from autograder.engine import parent
 
     if not os.access(place, os.W_OK):
         pytest.skip(f"{place} cannot be written")
@@ -157,8 +157,8 @@ def test_an_environment_may_lie_anywhere(place: str, monkeypatch: pytest.MonkeyP
         shutil.copytree(
             ROOT / "autograder", Path(folder, "lib", "autograder"), ignore=shutil.ignore_patterns("__pycache__")
         )
-        plain = warm.environment
-        monkeypatch.setattr(warm, "environment", lambda *a: {**plain(*a), "PYTHONPATH": folder + "/lib"})
+        plain = parent.environment
+        monkeypatch.setattr(parent, "environment", lambda *a: {**plain(*a), "PYTHONPATH": folder + "/lib"})
         with open_engine("warm", "require", 1) as engine:
             source = (
                 "import tempfile, os\nimport autograder.lab.ledger as m\nprint(m.__file__)\n"

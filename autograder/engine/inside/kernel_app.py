@@ -19,7 +19,9 @@ from autograder.engine.inside.copies import Copies
 from autograder.engine.inside.putback import Names, World
 from autograder.lab.seeds import seed_everything
 
-OBSERVATION = "autograder_observation"  #: type of the message that carries one observation
+OBSERVATION = (
+    "autograder_observation"  #: type of the message that carries one observation; `engine.kernel` knows it as well
+)
 
 
 class Kernel(IPythonKernel):
