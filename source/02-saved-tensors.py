@@ -1122,7 +1122,7 @@ check("float8", lambda: stored_and_read([values.to(torch.float8_e5m2)])[0].view(
       hint="NumPy has no float8. torch.save and torch.load keep every dtype.")
 check("views", lambda: stored_and_read([values.view(7, 1).expand(7, 3), torch.arange(12.0).view(3, 4).t(), values[2:5]]), [values.view(7, 1).expand(7, 3), torch.arange(12.0).view(3, 4).t(), values[2:5]],
       hint="A saved tensor may be a view with any strides; values and shape have to come back.")
-check("short-lived tensors", lambda: short_lived(3), [0.0, 3.0, 6.0],
+check("short-lived tensors", lambda: short_lived(5), [0.0, 3.0, 6.0, 9.0, 12.0],
       wrong={FileNotFoundError: "A file was gone before it was read. Either it went with the tensor instead of with what pack returned, or two tensors had the same name: an id, an address or a shape is no name."},
       hint="Some tensors came back as others: their files had the same name. When a tensor dies, its id and its address are used again: an id, an address or a shape is no name.")
 check("two pairs of hooks on one folder", lambda: stored_and_read([values, values + 1], pairs=2), [values, values + 1],
