@@ -16,6 +16,9 @@ c.CourseDirectory.submitted_directory = "submitted"
 c.CourseDirectory.autograded_directory = "autograded"
 c.CourseDirectory.feedback_directory = "feedback"
 
+# What handing in late costs. "none" takes nothing off, "zero" takes all; a plugin of your own can do anything between.
+# c.LateSubmissionPlugin.penalty_method = "zero"
+
 # nbgrader's own steps, with our stub for answers at the left margin and without its templated tests.
 c.GenerateAssignment.preprocessors = [
     steps.LockCells,

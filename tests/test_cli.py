@@ -80,6 +80,21 @@ def test_a_timestamp_that_comes_later_is_noticed(handed_in):
         assert book.find_submission(NAME, "ada").timestamp == datetime(2026, 1, 2, 12)
 
 
+def test_points_given_by_hand_after_the_penalty_are_taken_off_in_the_next_listing(handed_in):
+    with (handed_in / "nbgrader_config.py").open("a") as config:
+        config.write('\nget_config().LateSubmissionPlugin.penalty_method = "zero"\n')
+    (handed_in / "submitted" / "ada" / NAME / "timestamp.txt").write_text("2026-01-02 12:00:00 UTC")
+    autograder(handed_in, "grade", "--submitted", "submitted")
+    with Gradebook(f"sqlite:///{handed_in / 'gradebook.db'}", "autograd") as book:
+        book.update_or_create_assignment(NAME, duedate=datetime(2026, 1, 1))
+        book.find_grade(f"explain-{NAME}", NAME, NAME, "ada").manual_score = 1.5
+        book.db.commit()
+    autograder(handed_in, "export")
+    with Book.open(f"sqlite:///{handed_in / 'gradebook.db'}", "autograd") as book:
+        (ada,) = [row for row in book.rows() if row.student == "ada"]
+    assert (ada.raw_score, ada.late_submission_penalty, ada.score) == (6.5, 6.5, 0.0)
+
+
 def test_feedback_report_and_export_read_the_gradebook(handed_in):
     autograder(handed_in, "grade", "--submitted", "submitted")
     for words in (["feedback"], ["report"], ["export"]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
@@ -117,13 +118,16 @@ def running_engine(
 
 
 def gradebook_to_read(root: Path, url: str | None) -> Book:
-    """The gradebook to read; a sentence where there is none."""
+    """The gradebook to read, late penalties as they stand now; a sentence where there is none."""
     from autograder.grading.database import exists
-    from autograder.grading.gradebook import Book
+    from autograder.grading.gradebook import Book, BookError
     from autograder.grading.late import read_config
 
     url = url or f"sqlite:///{(root / 'gradebook.db').resolve()}"
     if not exists(url):
         raise click.UsageError(f"There is no gradebook {url}: grade first, or name it with --gradebook.")
     config = read_config(root)
-    return Book.open(url, str(config.CourseDirectory.get("course_id", "course")), None, config)
+    book = Book.open(url, str(config.CourseDirectory.get("course_id", "course")), None, config)
+    with contextlib.suppress(BookError):  # one that may only be read is shown as it is
+        book.settle({result.chapter for result in book.results()})
+    return book

@@ -5,6 +5,7 @@ It runs where no submitted code runs, reads JSON only, and takes points and chec
 
 from __future__ import annotations
 
+import builtins
 import signal
 import threading
 from collections.abc import Iterator, Mapping
@@ -126,7 +127,16 @@ def _hidden_message(call: CheckCall, observed: Observation) -> str:
     sentence = verdict.explanation(observed, call.wrong, call.hint)
     if isinstance(observed, dict) and "timeout" in observed:
         return f"It ran for more than {call.limit:g} s and was stopped. {sentence}".rstrip()
+    if isinstance(observed, dict) and "error" in observed and sentence == call.hint:
+        return f"It raised {_error_name(observed)}. {sentence}".rstrip()
     return sentence or "Wrong on an input that the visible checks do not show."
+
+
+def _error_name(observed: Observation) -> str:
+    """The exception's name where Python knows it: an answer could put anything into a name of its own."""
+    name = observed["error"].get("type") if isinstance(observed["error"], dict) else None
+    known = getattr(builtins, name, None) if isinstance(name, str) else None
+    return str(name) if isinstance(known, type) and issubclass(known, BaseException) else "an exception"
 
 
 def _status(run: CellRun) -> ExerciseStatus:

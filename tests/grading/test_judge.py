@@ -64,9 +64,16 @@ def test_hidden_checks_show_the_authors_sentence_only():
     secret = {"error": {"type": "ValueError", "mro": ["ValueError"], "text": "SECRET"}}
     result = judged({**GOOD, "random": secret, "rises": observe(["SECRET"]), "two": observe(2)})
     messages = {check.label: check.message for check in result.checks}
-    assert messages["random"] == "Double every element."
+    assert messages["random"] == "It raised ValueError. Double every element."
     assert "SECRET" not in " ".join(messages.values())
     assert "Nothing was doubled." in messages["two"] and "got 2" in messages["two"]
+
+
+@pytest.mark.parametrize("name", ["SECRET", "int", "", None, 5, "__import__"])
+def test_the_name_of_an_answers_own_exception_is_not_repeated(name):
+    own = {"error": {"type": name, "mro": [name], "text": "SECRET"}}
+    message = judged({**GOOD, "random": own}).checks[1].message
+    assert message == "It raised an exception. Double every element."
 
 
 def test_each_part_counts_for_its_own_checks_only():
