@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from autograder.grading.archives import File, FileTrouble
 from autograder.grading.course import Chapter
 from autograder.grading.reading import Reading, Unreadable, read_notebook
-from autograder.grading.recognize import chapter_in_cells, chapter_in_name, slug
+from autograder.grading.recognize import chapter_in_cells, chapter_in_name, names_fully, slug
 from autograder.grading.restore import restore
 
 MAX_ATTEMPTS = 20  #: the newest so many are looked into
@@ -66,7 +66,7 @@ class Sorted:
     attempts : dict
         Chapter to notebooks of it.
     strays : dict
-        Chapter to notebooks that lie in its folder and hold another chapter.
+        Chapter to notebooks that lie in its folder and hold another chapter; they count for that one as well.
     troubles : dict
         Chapter, or None where nothing says which, to files that are no notebook but were perhaps meant to be one.
     notebooks : list of File
@@ -95,11 +95,8 @@ def sort_files(
             found.troubles.setdefault(_named(file, chapters)[2], []).append(file)
         else:
             found.others.append(file)
-    alone = {
-        file.parts[:-1]: sum(other.parts[:-1] == file.parts[:-1] for other in notebooks) == 1 for file in notebooks
-    }
     for file in notebooks:
-        _place(found, file, chapters, _when(file, times), alone[file.parts[:-1]])
+        _place(found, file, chapters, _when(file, times))
     return found
 
 
@@ -121,21 +118,14 @@ def stem(name: str) -> str:
     return _NOTEBOOK.sub("", name)
 
 
-def _place(found: Sorted, file: File, chapters: Mapping[str, Chapter], when: float, alone: bool) -> None:
+def _place(found: Sorted, file: File, chapters: Mapping[str, Chapter], when: float) -> None:
     attempt = Attempt(file, when)
     by_folder, by_name, chapter = _named(file, chapters)
-    certain = by_folder is not None and (
-        by_name == by_folder or (alone and by_name is None and file.parts[0] == by_folder)
-    )
-    if not certain:
-        reading = attempt.parsed()
-        inside = chapter_in_cells(reading, chapters) if reading is not None else None
-        if by_folder is not None and inside is not None and inside != by_folder:
+    its_folder = any(names_fully(part, by_folder) for part in file.parts[:-1])
+    if not (its_folder and names_fully(file.name, by_folder)):  # in nbgrader's own shape the path decides
+        chapter = chapter_in_cells(attempt.parsed(), chapters, (by_folder, by_name)) or chapter
+        if by_folder is not None and its_folder and chapter != by_folder:
             found.strays.setdefault(by_folder, []).append(attempt)
-            if by_name != inside:
-                return
-            chapter = inside
-        chapter = chapter or inside
     if chapter is None:
         found.troubles.setdefault(None, []).append(file)
     else:

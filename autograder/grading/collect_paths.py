@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from autograder.grading.archives import File
 from autograder.grading.attempts import Attempt, stem
-from autograder.grading.recognize import chapter_in_name, without_chapter
+from autograder.grading.recognize import chapter_in_name, names_fully, without_chapter
 
 _INBOUND = re.compile(r"^(?P<student>[^+]+)\+(?P<chapter>[^+]+)\+(?P<time>[^+]+)(\+.*)?$")
 _MOODLE = re.compile(r"^(?P<student>.+?)_(?P<number>\d+)_assignsubmission_(?:file|onlinetext)_?(?P<rest>.*)$")
@@ -29,7 +29,9 @@ class Item:
     number : str
         The platform's number of the student or the submission; "" where there is none.
     named : str or None
-        The chapter that a folder or file name says.
+        The chapter that a folder or file name says; the whole name of one goes before "hw1".
+    sure : bool
+        A folder and the file's own name hold the whole name of that chapter, as in nbgrader's folders.
     stamp : str or None
         The time that nbgrader's inbound folder says.
     chapter : str or None
@@ -43,6 +45,7 @@ class Item:
     certain: bool = False
     number: str = ""
     named: str | None = None
+    sure: bool = False
     stamp: str | None = None
     chapter: str | None = None
     attempt: Attempt | None = None
@@ -77,6 +80,7 @@ def _item(file: File, path: tuple[str, ...], chapters: list[str]) -> Item:
     """Read student and chapter from a file's path, from its outermost part inwards."""
     item = Item(file, None)
     beside_chapter = ""
+    fully: str | None = None
     for depth, part in enumerate(path):
         last = depth == len(path) - 1
         name = (stem(part).rpartition(".")[0] or stem(part)) if last else part
@@ -88,7 +92,11 @@ def _item(file: File, path: tuple[str, ...], chapters: list[str]) -> Item:
             item.student, item.number, item.certain = found["student"], found["number"], True
             name = stem(found["rest"])
         chapter = chapter_in_name(name, chapters)
-        item.named = chapter or item.named
+        if names_fully(name, chapter):
+            item.sure = last and fully == chapter
+            item.named = fully = chapter
+        elif fully is None:
+            item.named = chapter or item.named
         rest = without_chapter(name, chapters)
         if item.student is None and (last or chapter is None):
             item.student = rest or None

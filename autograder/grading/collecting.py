@@ -149,8 +149,8 @@ class _Collection:
         item.chapter = item.named
         if is_notebook(item.file):
             item.attempt = Attempt(item.file, item.file.modified)
-            if item.chapter is None and (reading := item.attempt.parsed()) is not None:
-                item.chapter = chapter_in_cells(reading, self.chapters)
+            if not item.sure:
+                item.chapter = chapter_in_cells(item.attempt.parsed(), self.chapters, (item.named,)) or item.named
             item.attempt.data = item.attempt.reading = None  # a class does not fit into memory
         elif item.file.trouble is None:
             self.others.setdefault(item.student, []).append(item)
@@ -172,7 +172,7 @@ class _Collection:
         chosen, _, count = choose(attempts, chapter)
         chosen.data = chosen.reading = None
         (item,) = (item for item in group if item.attempt is chosen)
-        why = "The chapter is in its path." if item.named else "Its cells are this chapter's."
+        why = "The chapter is in its path." if item.named == chapter.name else "Its cells are this chapter's."
         if count > 1:
             why += f" Of {count} attempts it is the newest with answers."
         self._copy(item, folder, f"{chapter.name}.ipynb", why)
@@ -190,7 +190,9 @@ class _Collection:
         companions = [
             item
             for item in self.others.get(notebook.student, [])
-            if around and item.file.parts[: len(around)] == around and item.named in (None, notebook.chapter)
+            if around
+            and item.file.parts[: len(around)] == around
+            and item.named in (None, notebook.named, notebook.chapter)
         ]
         for item in companions[:MAX_COMPANIONS]:
             item.chapter = notebook.chapter

@@ -1,4 +1,4 @@
-"""Which chapter is this? From a name first, from what the notebook holds where the name says nothing."""
+"""Which chapter is this? What the notebook holds says it; a name does where the cells say nothing."""
 
 from __future__ import annotations
 
@@ -41,9 +41,7 @@ def chapter_in_name(name: str, chapters: Iterable[str]) -> str | None:
         number, _, topic = whole.partition("-")
         if text == whole:
             return chapter
-        if f"-{whole}-" in f"-{text}-" or re.search(
-            rf"(?<!\d){re.escape(whole.replace('-', ''))}", text.replace("-", "")
-        ):
+        if names_fully(name, chapter):
             found[chapter] = 1000 + len(whole)
         elif topic and f"-{topic}-" in f"-{text}-":
             found[chapter] = len(topic)
@@ -52,6 +50,15 @@ def chapter_in_name(name: str, chapters: Iterable[str]) -> str | None:
     best = max(found.values(), default=0)
     winners = [chapter for chapter, weight in found.items() if weight == best]
     return winners[0] if len(winners) == 1 else None
+
+
+def names_fully(name: str, chapter: str | None) -> bool:
+    """Whether the whole name of a chapter stands in a name: "01_Graph (3)", not "hw1" or "graph" alone."""
+    if chapter is None:
+        return False
+    text, whole = slug(without_copy_marks(name)), slug(chapter)
+    joined = rf"(?<!\d){re.escape(whole.replace('-', ''))}"
+    return f"-{whole}-" in f"-{text}-" or re.search(joined, text.replace("-", "")) is not None
 
 
 def without_chapter(name: str, chapters: Iterable[str]) -> str:
@@ -70,8 +77,15 @@ def without_chapter(name: str, chapters: Iterable[str]) -> str:
     return text.strip(" -_.+")
 
 
-def chapter_in_cells(reading: Reading, chapters: Mapping[str, Chapter]) -> str | None:
-    """The chapter whose exercises the notebook holds, by marks and equal cells; None where it holds none, or a tie."""
+def chapter_in_cells(
+    reading: Reading | None, chapters: Mapping[str, Chapter], named: Iterable[str | None] = ()
+) -> str | None:
+    """The chapter whose exercises the notebook holds, by marks and equal cells; None where it holds none, or a tie.
+
+    A chapter that its path names is taken where the cells speak for it at least half as much as for any other.
+    """
+    if reading is None:
+        return None
     ids = {cell["metadata"].get("nbgrader", {}).get("grade_id") for cell in reading.cells}
     ids = {name for name in ids if isinstance(name, str)}
     texts = {normal(cell["source"]) for cell in reading.cells}
@@ -84,5 +98,10 @@ def chapter_in_cells(reading: Reading, chapters: Mapping[str, Chapter]) -> str |
             for place in graded
         )
     best = max(weights.values(), default=0)
+    if not best:
+        return None
+    for name in named:
+        if name is not None and 2 * weights[name] >= best:
+            return name
     winners = [name for name, weight in weights.items() if weight == best]
-    return winners[0] if best and len(winners) == 1 else None
+    return winners[0] if len(winners) == 1 else None

@@ -119,6 +119,21 @@ def test_several_chapters_in_one_zip(tmp_path):
     assert {(row.student, row.chapter) for row in rows} == {("anna", NAME), ("anna", OTHER), ("ben", NAME)}
 
 
+@pytest.mark.parametrize("name", ["hw2.ipynb", "Assignment 2.ipynb", f"{OTHER}.ipynb"])
+def test_cells_go_before_a_name(tmp_path, name):
+    put(tmp_path / "in", {f"mia/{name}": mine("m"), "mia/week 1.ipynb": mine("m", OTHER), f"ben/{NAME}.ipynb": mine()})
+    rows = {row.source: row for row in collect(tmp_path / "in", tmp_path / "out", CHAPTERS)}
+    assert rows[f"mia/{name}"].target == f"mia/{NAME}/{NAME}.ipynb"
+    assert rows["mia/week 1.ipynb"].target == f"mia/{OTHER}/{OTHER}.ipynb"
+    assert {row.why for row in rows.values() if row.student == "mia"} == {"Its cells are this chapter's."}
+
+
+def test_nbgraders_folders_are_kept_whatever_they_hold(tmp_path):
+    put(tmp_path / "in", {f"mia/{OTHER}/{OTHER}.ipynb": mine("m"), f"ben/{NAME}/{NAME}.ipynb": mine()})
+    rows = {row.student: row for row in collect(tmp_path / "in", tmp_path / "out", CHAPTERS)}
+    assert rows["mia"].target == f"mia/{OTHER}/{OTHER}.ipynb"
+
+
 def test_two_people_of_one_name_stay_apart(tmp_path):
     files = {f"Jo Li_{n}_assignsubmission_file_/{NAME}.ipynb": mine(str(n)) for n in (11, 22)}
     rows = collect(put(tmp_path / "in", files), tmp_path / "out", CHAPTERS)

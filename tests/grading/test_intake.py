@@ -106,8 +106,30 @@ def test_the_chapter_is_told_by_folder_by_name_and_by_content(tmp_path):
         "anna": True,
         "ben": True,
         "chen": True,
-        "dora": False,
+        "dora": True,
     }
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["hw2.ipynb", "Assignment 2.ipynb", f"{OTHER}.ipynb", "hw2/x.ipynb", f"{OTHER}/hw1.ipynb", f"{OTHER}/x.ipynb"],
+)
+def test_cells_go_before_a_number_in_a_name(tmp_path, name):
+    hand_in(tmp_path, anna={name: WHOLE}, ben={name: WHOLE, "week 1.ipynb": encode(another_chapter())})
+    handins = found(tmp_path)
+    assert handins["anna"].data == handins["ben"].data == WHOLE
+    assert {note.code for note in handins["ben"].notes} == {"found-elsewhere"}
+    assert found(tmp_path, OTHER)["ben"].data == encode(another_chapter())
+    # In the folder of another chapter a notebook was handed in: `grade` will say that it holds the wrong one.
+    wrong = found(tmp_path, OTHER)["anna"]
+    assert (wrong.status, wrong.data) == (("found", WHOLE) if name.startswith(f"{OTHER}/") else ("missing", None))
+
+
+def test_a_name_decides_where_the_cells_say_nothing(tmp_path):
+    own = encode({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": []})
+    hand_in(tmp_path, anna={"hw2.ipynb": own}, ben={f"{OTHER}/{OTHER}.ipynb": WHOLE}, chen={f"{OTHER}/hw1.ipynb": own})
+    assert {s: h.data for s, h in found(tmp_path, OTHER).items()} == {"anna": own, "ben": WHOLE, "chen": own}
+    assert {h.status for h in found(tmp_path).values()} == {"missing"}
 
 
 def test_files_beside_the_notebook_are_named_and_bounded(tmp_path):

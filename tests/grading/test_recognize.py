@@ -2,7 +2,7 @@
 
 import pytest
 
-from autograder.grading.recognize import chapter_in_name, without_chapter
+from autograder.grading.recognize import chapter_in_name, names_fully, without_chapter
 
 NAMES = ["01-graph", "02-saved-tensors", "06-backward-engine"]
 
@@ -28,3 +28,11 @@ NAMES = ["01-graph", "02-saved-tensors", "06-backward-engine"]
 def test_chapters_are_read_from_names(text, chapter, rest):
     assert chapter_in_name(text, NAMES) == chapter
     assert without_chapter(text, NAMES) == rest
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"), [("Copy of 01_Graph (3)", True), ("jane 01graph", True), ("hw1", False), ("graph", False)]
+)
+def test_a_whole_name_is_told_from_a_number(text, whole):
+    assert names_fully(text, "01-graph") == whole
+    assert not names_fully(text, None)
