@@ -19,7 +19,8 @@ from autograder.lab.world import Node, Tensor, chain, record_runs
 
 # %% [markdown]
 # **You will be able to** write the loop that `loss.backward()` runs, say why it visits nodes in the order it does, and
-# recognize the four ways in which such a loop goes wrong without an error message.
+# recognize the four ways in which such a loop goes wrong without an error message: a node runs before all has arrived, a shared buffer is edited,
+# a leaf's gradient shares memory with another array, a buffer outlives its call.
 #
 # This is the hard chapter. Allow **two hours**; it goes in steps, and each step runs by itself. Chapter 01 is enough to follow it.
 #
@@ -147,10 +148,29 @@ draw_broadcast((2, 1), (4, 2, 3))
 # %% [markdown]
 # Dimension 0 is new, dimension 2 had size one in the operand. Sum both, then bring the result to [2, 1].
 #
-# ### Exercise `unbroadcast`
-# Difficulty: ●●○○○ - 15 minutes - 3 points
+# ### Exercise: `unbroadcast`
+# Difficulty: ●●○○○ · 15 minutes
 #
 # The world's rules already do this for you. Write it yourself once: every custom backward with a bias needs it.
+#
+# <details><summary>Stuck?</summary>
+#
+# `len(sizes(grad)) - len(shape)` dimensions are new. They are the first ones. The others are compared pairwise, from there on.
+# </details>
+# <details><summary>Still stuck?</summary>
+#
+# Collect the dimensions to sum in one tuple: `range(new)`, and `new + d` for each d with `shape[d] == 1`. If it is empty return
+# `grad`. Else sum with `keepdim=True` and reshape to `shape`.
+# </details>
+# <details><summary>Help: "RuntimeError: shape '[...]' is invalid for input of size ..."</summary>
+#
+# The size is 1: `dim=()` summed everything; when there is nothing to sum, return `grad`. Else you reshaped before summing, or summed too few
+# dimensions: the number of elements must be that of `shape` by then.
+# </details>
+# <details><summary>Help: "IndexError: Dimension out of range"</summary>
+#
+# You summed one dimension after another without `keepdim`, and the later numbers no longer fit. Sum once, over a tuple.
+# </details>
 
 # %% nbgrader={"grade": false, "grade_id": "unbroadcast", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def unbroadcast(grad, shape: tuple[int, ...]):
@@ -181,7 +201,8 @@ def unbroadcast(grad, shape: tuple[int, ...]):
 # %% nbgrader={"grade": true, "grade_id": "check-unbroadcast", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 check = Check("unbroadcast", points=3)
 check("shapes that agree", lambda: unbroadcast(torch.ones(2, 3), (2, 3)), torch.ones(2, 3),
-      wrong={6.0: "sum with dim=() sums everything. When there is nothing to sum, return grad."})
+      wrong=[(lambda v: v in (6.0, [[6.0]]), "sum with dim=() sums everything. When there is nothing to sum, return grad."),
+             (RuntimeError, "Nothing is to be summed here. If your dims were empty, sum_over with dim=() has summed everything, and a single number does not fit into (2, 3). When there is nothing to sum, return grad.")])
 check("a new leading dimension", lambda: unbroadcast(torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), (3,)),
       torch.tensor([5.0, 7.0, 9.0]),
       wrong=[([[5.0, 7.0, 9.0]], "The sum is right, but a leading dimension of size one is still there: the result must have exactly `shape`."),
@@ -209,31 +230,9 @@ check("a gradient that has ones itself", lambda: [unbroadcast(ones, (1, 3)), unb
       [ones.sum(0), ones.sum(2, keepdim=True), ones.sum((0, 1)), ones.sum(), ones[0, 0], ones[0, 0, 0]],
       hint="A size of one in the gradient is no sign of broadcasting. Go by the operand's shape.")
 check("the gradient is left as it was", lambda: (unbroadcast(g, (3, 1)), unbroadcast(g, (4, 2, 3, 5)), g)[2], g.clone(),
-      hint="You changed grad in place. It belongs to the caller, and others may hold it.")
+      hint="grad has to stay as it was: it belongs to the caller, and others may hold it.")
 ### END HIDDEN TESTS
 check.report()
-
-# %% [markdown]
-# <details><summary>Stuck?</summary>
-#
-# `len(sizes(grad)) - len(shape)` dimensions are new. They are the first ones. The others are compared pairwise, from there on.
-# </details>
-#
-# <details><summary>Still stuck?</summary>
-#
-# Collect the dimensions to sum in one tuple: `range(new)`, and `new + d` for each d with `shape[d] == 1`. If it is empty return
-# `grad`. Else sum with `keepdim=True` and reshape to `shape`.
-# </details>
-#
-# <details><summary>Help: "RuntimeError: shape '[...]' is invalid for input of size ..."</summary>
-#
-# You reshaped before summing, or summed too few dimensions: the number of elements must be that of `shape` by then.
-# </details>
-#
-# <details><summary>Help: "IndexError: Dimension out of range"</summary>
-#
-# You summed one dimension after another without `keepdim`, and the later numbers no longer fit. Sum once, over a tuple.
-# </details>
 
 # %% [markdown]
 # ## 3. When may a node run?
@@ -325,14 +324,29 @@ except RecursionError as error:
     print("RecursionError:", error)
 
 # %% [markdown]
-# A recurrent net over a few hundred tokens records more operations in a row than that. An engine keeps its own list of what is left to do.
+# Graphs get that deep. A recurrent step `h = tanh(x @ u + h @ w)` puts three operations in a row, product, addition and tanh, so two thousand
+# tokens make six thousand. An engine keeps its own list of what is left to do.
 #
 # So: each node **once**, and only when all its consumers have delivered. For that the engine must know how many deliveries to expect.
 # It counts edges before it starts. Only edges from nodes that the root reaches count: a consumer that belongs to another loss will never deliver,
 # and waiting for it would mean waiting forever.
 #
-# ### Exercise `dependencies`
-# Difficulty: ●●○○○ - 15 minutes - 3 points
+# ### Exercise: `dependencies`
+# Difficulty: ●●○○○ · 15 minutes
+#
+# <details><summary>Stuck?</summary>
+#
+# Two questions per edge. Has this node been met before? If not, remember to visit it. Either way its count goes up by one.
+# </details>
+# <details><summary>Still stuck?</summary>
+#
+# `counts = {root: 0}`, `waiting = [root]`. While something waits: pop it, and for each entry of its `next` that is not None put it
+# into both if it is new, then add one.
+# </details>
+# <details><summary>Help: "RecursionError: maximum recursion depth exceeded"</summary>
+#
+# Python stops at about 1,000 nested calls; a training step easily records more nodes in a row. Replace the recursion by a list that you append to and pop from.
+# </details>
 
 # %% nbgrader={"grade": false, "grade_id": "dependencies", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def dependencies(root: Node) -> dict[Node, int]:
@@ -455,23 +469,6 @@ check("sixty doublings", doublings, [0] + [2] * 60, limit=2.0,
 check.report()
 
 # %% [markdown]
-# <details><summary>Stuck?</summary>
-#
-# Two questions per edge. Has this node been met before? If not, remember to visit it. Either way its count goes up by one.
-# </details>
-#
-# <details><summary>Still stuck?</summary>
-#
-# `counts = {root: 0}`, `waiting = [root]`. While something waits: pop it, and for each entry of its `next` that is not None put it
-# into both if it is new, then add one.
-# </details>
-#
-# <details><summary>Help: "RecursionError: maximum recursion depth exceeded"</summary>
-#
-# Python stops at about 1,000 nested calls; a training step easily records more nodes in a row. Replace the recursion by a list that you append to and pop from.
-# </details>
-
-# %% [markdown]
 # ## 4. Where gradients meet
 #
 # A node that has several consumers collects one gradient from each. The engine keeps a buffer per node that has not run yet, and adds.
@@ -531,8 +528,31 @@ for call in (1, 2):
 # - **Released means released.** A node that ran gives up `saved`, unless the caller said `retain_graph=True`. Reaching it again is an error, and a good engine says so
 #   *before* it has touched any leaf: a half-added gradient cannot be taken back.
 #
-# ### Exercise `backward`
-# Difficulty: ●●●●● - 45 minutes - 8 points
+# ### Exercise: `backward`
+# Difficulty: ●●●●● · 45 minutes
+#
+# <details><summary>Stuck?</summary>
+#
+# Four parts: refuse bad roots; count edges below the root (that is also the moment to look for released nodes); a dict of buffers and a list of ready nodes;
+# the loop. In the loop a node is either an accumulator, which adds to its leaf, or an operation, which calls its rule and delivers.
+# </details>
+# <details><summary>Still stuck?</summary>
+#
+# Delivering means, for each entry of `next` that is not None: put the gradient into the buffer, or replace the buffer by `buffer + gradient`;
+# take one off the node's count; when the count is 0 the node is ready.
+# </details>
+# <details><summary>Help: "TypeError: 'NoneType' object is not callable"</summary>
+#
+# You called the rule of an AccumulateGrad. It has none: `node.leaf.grad` is where its gradient goes.
+# </details>
+# <details><summary>Help: "RuntimeError: unsupported operation: more than one element of the written-to tensor refers to a single memory location"</summary>
+#
+# You added in place (`+=`) to a view with stride 0, which a sum handed on. Write `old + new`.
+# </details>
+# <details><summary>Help: "RuntimeError: ... was released: its rule has nothing left to work with"</summary>
+#
+# A node ran twice in one call: it was put on the ready list at each arrival, and not only at the last. Or an earlier call released it.
+# </details>
 
 # %% nbgrader={"grade": false, "grade_id": "backward", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def backward(root: Tensor, grad=None, retain_graph: bool = False) -> None:
@@ -844,33 +864,6 @@ check("sixty doublings", doublings, torch.tensor(2.0**60, dtype=torch.float64), 
 check.report()
 
 # %% [markdown]
-# <details><summary>Stuck?</summary>
-#
-# Four parts: refuse bad roots; count edges below the root (that is also the moment to look for released nodes); a dict of buffers and a list of ready nodes;
-# the loop. In the loop a node is either an accumulator, which adds to its leaf, or an operation, which calls its rule and delivers.
-# </details>
-#
-# <details><summary>Still stuck?</summary>
-#
-# Delivering means, for each entry of `next` that is not None: put the gradient into the buffer, or replace the buffer by `buffer + gradient`;
-# take one off the node's count; when the count is 0 the node is ready.
-# </details>
-#
-# <details><summary>Help: "TypeError: 'NoneType' object is not callable"</summary>
-#
-# You called the rule of an AccumulateGrad. It has none: `node.leaf.grad` is where its gradient goes.
-# </details>
-#
-# <details><summary>Help: "RuntimeError: unsupported operation: more than one element of the written-to tensor refers to a single memory location"</summary>
-#
-# You added in place (`+=`) to a view with stride 0, which a sum handed on. Write `old + new`.
-# </details>
-#
-# <details><summary>Help: "RuntimeError: ... was released: its rule has nothing left to work with"</summary>
-#
-# A node ran twice in one call: it was put on the ready list at each arrival, and not only at the last. Or an earlier call released it.
-# </details>
-#
 # The same exercise on the command line, with a plain file that holds your functions:
 #
 # ```
@@ -917,8 +910,22 @@ print(torch_steps(two_branches, *(torch.ones(2) for _ in range(3))))
 # The cell above asked torch itself, with a hook on each node. `2 Mul` is the third operation by creation, `leaf 2` is r. The later product runs first, and r's gradient is written
 # before the earlier branch has even started. p has to wait for both.
 #
-# ### Exercise `order`
-# Difficulty: ●●●○○ - 20 minutes - 4 points
+# ### Exercise: `order`
+# Difficulty: ●●●○○ · 20 minutes
+#
+# <details><summary>Stuck?</summary>
+#
+# The loop of `backward` without arrays: counts, ready nodes, a list of what ran. Only the choice among the ready ones is new.
+# </details>
+# <details><summary>Still stuck?</summary>
+#
+# `heapq` gives the smallest first: push `(-node.sequence, arrival, node)` with a counter for `arrival`. Or take `max(ready, key=...)`,
+# which returns the first of equals.
+# </details>
+# <details><summary>Help: "TypeError: '&lt;' not supported between instances of 'Node' and 'Node'"</summary>
+#
+# Two entries of the heap tie in all that stands before the node. Put a counter before it.
+# </details>
 
 # %% nbgrader={"grade": false, "grade_id": "order", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def order(root: Node) -> list[Node]:
@@ -979,7 +986,8 @@ check("two branches", lambda: in_words(branches, torch.ones(2), torch.ones(2), t
       ["4 Sum", "3 Add", "2 Mul", "leaf 2", "1 Exp", "0 Mul", "leaf 0", "leaf 1"],
       wrong=[(lambda v: v[2] == "1 Exp", "Exp is older than the other product. Of the ready nodes the one with the highest sequence goes first, not the one that came first."),
              (lambda v: v[3] != "leaf 2" and v[2] == "2 Mul", "leaf 2 was ready after the product, and an accumulator has the highest sequence there is: it goes next."),
-             (lambda v: v[0] != "4 Sum", "The root runs first: nothing else is ready.")])
+             (lambda v: v[0] != "4 Sum", "The root runs first: nothing else is ready."),
+             (TypeError, "At the end leaf 0 and leaf 1 are ready together. They have the same sequence: if you use a heap, it went on to compare nodes. Put a counter between the two.")])
 check("two accumulators at once", lambda: in_words(product, torch.ones(2), torch.ones(2)), ["0 Mul", "leaf 0", "leaf 1"],
       wrong=[(["0 Mul", "leaf 1", "leaf 0"], "Both accumulators have the same sequence and become ready together: the first operand's goes first."),
              (TypeError, "Two accumulators have the same sequence, so the heap went on to compare nodes. Put a counter between the two.")])
@@ -1025,23 +1033,6 @@ check("consumers that the root does not reach", shared_with_another_loss, ["1 Ad
       hint="Another result uses h, but this root does not reach it. It is neither in the list nor waited for.")
 ### END HIDDEN TESTS
 check.report()
-
-# %% [markdown]
-# <details><summary>Stuck?</summary>
-#
-# The loop of `backward` without arrays: counts, ready nodes, a list of what ran. Only the choice among the ready ones is new.
-# </details>
-#
-# <details><summary>Still stuck?</summary>
-#
-# `heapq` gives the smallest first: push `(-node.sequence, arrival, node)` with a counter for `arrival`. Or take `max(ready, key=...)`,
-# which returns the first of equals.
-# </details>
-#
-# <details><summary>Help: "TypeError: '&lt;' not supported between instances of 'Node' and 'Node'"</summary>
-#
-# Two entries of the heap tie in all that stands before the node. Put a counter before it.
-# </details>
 
 # %% [markdown]
 # Now the queue, from a real run of your `order` on the diamond of section 3. Compare it with the red frames above.

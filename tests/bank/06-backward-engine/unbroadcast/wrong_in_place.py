@@ -1,6 +1,6 @@
 # misconception: clears the incoming gradient
 # fails: the gradient is left as it was
-# message: You changed grad in place
+# message: grad has to stay as it was
 def unbroadcast(grad, shape):
     result = grad.sum_to_size(shape).clone()
     grad.zero_()
