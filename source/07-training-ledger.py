@@ -75,8 +75,21 @@ for name, nbytes in (("weights", weights), ("gradients", gradients), ("optimizer
 # These do not depend on the batch. Mixed precision changes the split: weights and gradients in bfloat16, while Adam keeps its two states *and* a
 # master copy of the weights in float32, because an update smaller than about 1/256 of a weight would vanish in bfloat16.
 #
-# ### Exercise `static_bytes`
-# Difficulty: ●○○○○ - 10 minutes - 3 points
+# ### Exercise: `static_bytes`
+# Difficulty: ●○○○○ · 10 minutes
+#
+# <details><summary>Stuck?</summary>
+#
+# A dtype knows its size: `torch.bfloat16.itemsize` is 2.
+# </details>
+# <details><summary>Still stuck?</summary>
+#
+# Put the bytes of state per parameter into a dict by optimizer. A name that is not in it is the ValueError.
+# </details>
+# <details><summary>Help: "KeyError: 'lion'"</summary>
+#
+# A dict raises KeyError for a missing key. Ask `if optimizer not in ...` first and raise ValueError.
+# </details>
 
 # %% nbgrader={"grade": false, "grade_id": "static_bytes", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def static_bytes(n_params: int, param_dtype: torch.dtype, optimizer: str) -> dict[str, int]:
@@ -148,22 +161,6 @@ check("mixed precision over float32", lambda: static_bytes(n, torch.float32, "ad
 check.report()
 
 # %% [markdown]
-# <details><summary>Stuck?</summary>
-#
-# A dtype knows its size: `torch.bfloat16.itemsize` is 2.
-# </details>
-#
-# <details><summary>Still stuck?</summary>
-#
-# Put the bytes of state per parameter into a dict by optimizer. A name that is not in it is the ValueError.
-# </details>
-#
-# <details><summary>Help: "KeyError: 'lion'"</summary>
-#
-# A dict raises KeyError for a missing key. Ask `if optimizer not in ...` first and raise ValueError.
-# </details>
-
-# %% [markdown]
 # ## 2. What the batch adds
 #
 # Chapter 02 gave the bytes that one block keeps. With n = batch · seq · hidden, in elements:
@@ -189,8 +186,21 @@ for choice in ("none", "selective", "full"):
 # torch's FLOP counter counts matrix products only. Selective redoes none of them, so it shows 0; it does redo norms, softmax and GELU, which take time
 # but few FLOPs.
 #
-# ### Exercise `activation_bytes`
-# Difficulty: ●●○○○ - 15 minutes - 4 points
+# ### Exercise: `activation_bytes`
+# Difficulty: ●●○○○ · 15 minutes
+#
+# <details><summary>Stuck?</summary>
+#
+# Compute the elements of one layer under each of the three choices first, in a dict. Then turn `policy` into a list of `config.layers` choices.
+# </details>
+# <details><summary>Still stuck?</summary>
+#
+# `isinstance(policy, str)` tells the word from the list: `[policy] * config.layers`.
+# </details>
+# <details><summary>Help: "KeyError: 'n'"</summary>
+#
+# You went through the letters of "none": a word stands for every layer, so turn it into a list first.
+# </details>
 
 # %% nbgrader={"grade": false, "grade_id": "activation_bytes", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def activation_bytes(config, policy) -> int:
@@ -249,22 +259,6 @@ check("a mixed list", lambda: activation_bytes(Config(b, s, w * h, h, f, 4, item
 check.report()
 
 # %% [markdown]
-# <details><summary>Stuck?</summary>
-#
-# Compute the elements of one layer under each of the three choices first, in a dict. Then turn `policy` into a list of `config.layers` choices.
-# </details>
-#
-# <details><summary>Still stuck?</summary>
-#
-# `isinstance(policy, str)` tells the word from the list: `[policy] * config.layers`.
-# </details>
-#
-# <details><summary>Help: "KeyError: 'n'"</summary>
-#
-# You went through the letters of "none": a word stands for every layer, so turn it into a list first.
-# </details>
-
-# %% [markdown]
 # ## 3. The bill, predicted and measured
 #
 # Blocks are not all. In float32, with T = batch · seq tokens:
@@ -316,7 +310,7 @@ plot_timeline(trace(lambda: next_token_loss().backward()), title="one forward an
 # ## 4. A budget, and a choice per layer
 #
 # Per layer you may keep everything, keep the products, or keep the input. Each choice has a price in bytes held and in FLOPs redone. With unequal layers, which to
-# recompute under a budget is a knapsack problem, and greedy rules can fail.
+# recompute under a budget is a knapsack problem, and greedy rules can fail. The exercise calls `"keep"` what `activation_bytes` calls `"none"`: nothing is recomputed.
 #
 # **Predict.** Layer A frees 6 bytes for 6 FLOPs, layers B and C free 5 each for 4 FLOPs each, and 10 bytes must go. Which layers does "most bytes first" take, and what would be cheaper?
 #
@@ -337,8 +331,23 @@ for c, prices in zip(shapes, kinds):
 stack = kinds * 3
 
 # %% [markdown]
-# ### Exercise `plan`
-# Difficulty: ●●●●○ - 30 minutes - 5 points
+# ### Exercise: `plan`
+# Difficulty: ●●●●○ · 30 minutes
+#
+# <details><summary>Stuck?</summary>
+#
+# Go layer by layer and keep a list of partial choices: (bytes so far, FLOPs so far, names so far). One that holds no fewer bytes and redoes no fewer FLOPs
+# than another can be dropped: whatever follows, the other is at least as good.
+# </details>
+# <details><summary>Still stuck?</summary>
+#
+# Extend each partial choice by the three options, drop what is over the budget, sort by bytes, and keep an entry only if its FLOPs are below all before it.
+# At the end the last entry has the least FLOPs. If the list is empty nothing fits.
+# </details>
+# <details><summary>Help: the check "64 layers and real sizes" runs out of time</summary>
+#
+# You try all combinations, or you drop too little. After each layer sort and drop.
+# </details>
 
 # %% nbgrader={"grade": false, "grade_id": "plan", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def plan(layers: list[dict[str, tuple[int, int]]], budget: int) -> list[str]:
@@ -396,10 +405,16 @@ def totals(layers, budget):
     return [len(chosen), sum(redone for _, redone in prices), sum(held for held, _ in prices) <= budget]
 
 two = [{"keep": (10, 0), "selective": (6, 3), "full": (1, 8)}, {"keep": (12, 0), "selective": (7, 2), "full": (2, 9)}]
+# Layers A, B and C of the prediction.
+abc = [{"keep": (7, 0), "selective": (7, 0), "full": (1, 6)}, {"keep": (6, 0), "selective": (6, 0), "full": (1, 4)}, {"keep": (6, 0), "selective": (6, 0), "full": (1, 4)}]
 check = Check("plan", points=5)
 check("room for everything", lambda: totals(two, 22), [2, 0, True], hint="Everything fits: nothing needs to be redone. The budget itself still fits.")
 check("one layer gives way", lambda: totals(two, 17), [2, 2, True],
       wrong=[([2, 3, True], "The other layer frees enough bytes as well, for fewer FLOPs."), ([2, 5, True], "One layer is enough."), ([2, 17, True], "All or nothing is not asked: layers may differ.")])
+check("most bytes first is not best", lambda: totals(abc, 9), [3, 8, True],
+      wrong=[(lambda v: v[1] == 10, "Taking the layer that frees most leaves you with one too many. Two small ones are cheaper here."),
+             (lambda v: v[1] == 14, "All or nothing: only two of the three layers need to be recomputed.")],
+      hint="Try all choices on paper: there are eight that matter.")
 check.raises("nothing fits", lambda: plan(two, 2), ValueError, hint="Even full recomputation holds 3 bytes here: raise ValueError.")
 ### BEGIN HIDDEN TESTS
 import itertools
@@ -417,7 +432,6 @@ def draw(count):
 
 drawn = [draw(5) for _ in range(6)]
 budgets = [sum(layer["full"][0] for layer in layers) + int(torch.randint(0, 120, ())) for layers in drawn]
-trap = [{"keep": (7, 0), "selective": (7, 0), "full": (1, 6)}, {"keep": (6, 0), "selective": (6, 0), "full": (1, 4)}, {"keep": (6, 0), "selective": (6, 0), "full": (1, 4)}]
 ratio = [{"keep": (11, 0), "selective": (11, 0), "full": (1, 10)}, {"keep": (5, 0), "selective": (5, 0), "full": (1, 3)}]
 upside = [{"keep": (3, 5), "selective": (9, 1), "full": (6, 2)}, {"keep": (2, 7), "selective": (2, 3), "full": (8, 0)}]
 def cheapest_of_two_kinds(kinds, counts, budget):
@@ -432,10 +446,6 @@ def cheapest_of_two_kinds(kinds, counts, budget):
 # Only two layers differ from the others, so that a plan that keeps every sum of bytes apart is fast too.
 big = [{"keep": (657_408_000, 0), "selective": (491_520_000, 1_500_000_000), "full": (32_768_000, 10_485_760_000)},
        {"keep": (711_000_001, 0), "selective": (370_000_003, 1_700_000_001), "full": (28_000_007, 9_100_000_011)}]
-check("most bytes first is not best", lambda: totals(trap, 9), [3, 8, True],
-      wrong=[(lambda v: v[1] == 10, "Taking the layer that frees most leaves you with one too many. Two small ones are cheaper here."),
-             (lambda v: v[1] == 14, "All or nothing: only two of the three layers need to be recomputed.")],
-      hint="Try all choices on paper: there are eight that matter.")
 check("best ratio first is not best", lambda: totals(ratio, 6), [2, 10, True],
       wrong=[(lambda v: v[1] == 13, "Bytes freed per FLOP misleads: the layer with the better ratio was taken first, then the other one was needed all the same. Compare whole choices.")],
       hint="Recomputing the first layer alone is enough.")
@@ -452,25 +462,8 @@ check("64 layers and real sizes", lambda: totals(big[:1] * 62 + big[1:] * 2, 21_
 check.report()
 
 # %% [markdown]
-# <details><summary>Stuck?</summary>
-#
-# Go layer by layer and keep a list of partial choices: (bytes so far, FLOPs so far, names so far). One that holds no fewer bytes and redoes no fewer FLOPs
-# than another can be dropped: whatever follows, the other is at least as good.
-# </details>
-#
-# <details><summary>Still stuck?</summary>
-#
-# Extend each partial choice by the three options, drop what is over the budget, sort by bytes, and keep an entry only if its FLOPs are below all before it.
-# At the end the last entry has the least FLOPs. If the list is empty nothing fits.
-# </details>
-#
-# <details><summary>Help: the last check runs out of time</summary>
-#
-# You try all combinations, or you drop too little. After each layer sort and drop.
-# </details>
-
-# %% [markdown]
-# The frontier, drawn by your plan at many budgets, among random choices. What lies to the left of the line is impossible; a dot to the right of it pays too much.
+# The frontier, drawn by your plan at many budgets, among random choices. A dot left of your line means that your plan is not the cheapest yet: left of
+# the cheapest plan there is none. A dot to the right of the line pays too much.
 
 # %% tags=["demo"]
 from autograder.lab.training_bill import plot_plans
@@ -478,7 +471,7 @@ from autograder.lab.training_bill import plot_plans
 lowest = sum(prices["full"][0] for prices in stack)
 highest = sum(prices["selective"][0] for prices in stack)
 try:
-    figure = plot_plans(stack, plan, [lowest + (highest - lowest) * i // 40 for i in range(41)])
+    figure = plot_plans(stack, plan, [lowest + (highest - lowest) * i // 320 for i in range(321)])
 except NotImplementedError:
     figure = print("Write plan first, then run this cell.")
 figure
@@ -525,8 +518,30 @@ print("after .clone() outside:", model(text[:, :-1])[:, -1].log_softmax(-1).gath
 #
 # Mind the shift: logits at position t predict the token at t + 1.
 #
-# ### Exercise `rl_step`
-# Difficulty: ●●●●○ - 35 minutes - 6 points
+# ### Exercise: `rl_step`
+# Difficulty: ●●●●○ · 35 minutes
+#
+# <details><summary>Stuck?</summary>
+#
+# Three parts. Rollout under `torch.inference_mode()`: a loop over new tokens that keeps the drawn log-probabilities. Hand-off: `.clone()` outside. Training: one pass over
+# `tokens[:, :-1]`, of which the logits from position T − 1 on predict the new tokens.
+# </details>
+# <details><summary>Still stuck?</summary>
+#
+# `logits.log_softmax(-1).gather(2, new.unsqueeze(2)).squeeze(2)` picks the log-probability of each new token, shape [B, new_tokens]. Advantages need a dimension more: `[:, None]`.
+# </details>
+# <details><summary>Help: "RuntimeError: Inference tensors cannot be saved for backward"</summary>
+#
+# Tokens (an index that gather saves), advantages or old log-probabilities came straight from the rollout. Clone them outside inference mode.
+# </details>
+# <details><summary>Help: "RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn"</summary>
+#
+# The training pass ran inside the rollout's `with` block, or logp is the rollout's own.
+# </details>
+# <details><summary>Help: "The size of tensor a (8) must match the size of tensor b (5)"</summary>
+#
+# Advantages have shape [B]; the ratio has [B, new_tokens]. Add a dimension: `advantages[:, None]`.
+# </details>
 
 # %% nbgrader={"grade": false, "grade_id": "rl_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def rl_step(policy, prompts, reward_fn, optimizer, *, new_tokens=8, clip=0.2, generator=None) -> dict[str, float]:
@@ -746,33 +761,6 @@ check("clipping", drifted, [torch.tensor(by_hand(kind=Drifting, clip=0.1)["loss"
 check("prompts are left as they were", lambda: steps_once(new_tokens=2)["prompts"], prompts.clone(), hint="Do not write into prompts.")
 ### END HIDDEN TESTS
 check.report()
-
-# %% [markdown]
-# <details><summary>Stuck?</summary>
-#
-# Three parts. Rollout under `torch.inference_mode()`: a loop over new tokens that keeps the drawn log-probabilities. Hand-off: `.clone()` outside. Training: one pass over
-# `tokens[:, :-1]`, of which the logits from position T − 1 on predict the new tokens.
-# </details>
-#
-# <details><summary>Still stuck?</summary>
-#
-# `logits.log_softmax(-1).gather(2, new.unsqueeze(2)).squeeze(2)` picks the log-probability of each new token, shape [B, new_tokens]. Advantages need a dimension more: `[:, None]`.
-# </details>
-#
-# <details><summary>Help: "RuntimeError: Inference tensors cannot be saved for backward"</summary>
-#
-# Tokens (an index that gather saves), advantages or old log-probabilities came straight from the rollout. Clone them outside inference mode.
-# </details>
-#
-# <details><summary>Help: "RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn"</summary>
-#
-# The training pass ran inside the rollout's `with` block, or logp is the rollout's own.
-# </details>
-#
-# <details><summary>Help: "The size of tensor a (8) must match the size of tensor b (5)"</summary>
-#
-# Advantages have shape [B]; the ratio has [B, new_tokens]. Add a dimension: `advantages[:, None]`.
-# </details>
 
 # %% [markdown]
 # Does it learn? A reward for small token ids, on the decoder of section 1, a few steps.
