@@ -374,8 +374,8 @@ draw_graph(out, none_edges=True)
 # %% [markdown]
 # **Explain.** An operand that needs no gradient leaves an entry **None**: an edge to nowhere. That is how data and frozen
 # parameters stay out of the graph. Look closer at MmBackward0: it saved `self`, which is `data`. The data gets no
-# gradient, but the gradient of `weight` needs the data. Whether a tensor is *saved* and whether it *gets a gradient* are
-# two questions.
+# gradient, but the gradient of `weight` needs the data. It did not save `weight`: only the gradient of `data` would need it, and nobody
+# asks for that. Whether a tensor is *saved* and whether it *gets a gradient* are two questions: a factor is saved when the *other* one needs a gradient.
 #
 # The decision is made when the operation runs. Freezing a leaf afterwards does not cut the edge.
 
@@ -1273,7 +1273,7 @@ check.report()
 # 1. Each operation of the forward pass is a box. The last one is on top.
 # 2. From each box goes one arrow per operand that needs a gradient: to the box that made it, or to a leaf.
 # 3. Data and frozen tensors get no arrow.
-# 4. Into each box goes what its derivative needs: a product keeps its factors, an addition nothing, relu its result.
+# 4. Into each box goes what its derivative needs: a product keeps each factor whose *other* factor needs a gradient, an addition nothing, relu its result.
 # 5. What is a leaf's memory is a reference. The rest is activation memory.
 #
 # **Predict.** On paper, draw the graph of the step below: two layers, a relu and a cross-entropy. Count boxes and leaves, and shade the boxes
@@ -1295,8 +1295,9 @@ draw_graph(loss)
 # %% [markdown]
 # **Explain.** Read it from the top. The cross-entropy is two boxes, a negative log-likelihood over a log-softmax. The first keeps the labels and
 # the log-probabilities; the second keeps its result, which is the same tensor, so its bytes stand there once. Each layer is an addition over a
-# product. Of the product's two factors one is a weight, by reference, and one is an activation, which is amber. The relu keeps its
-# result, and that is `hidden`, the very tensor that the next product keeps: again one storage. `images` is saved, although it gets no gradient.
+# product. The upper product keeps both factors: `w2`, a weight, by reference, and `hidden`, an activation, which is amber. The lower one keeps `images` alone,
+# for the gradient of `w1`; `w1` itself would serve only the gradient of `images`, which nobody asks for. The relu keeps its
+# result, and that is `hidden`, the very tensor that the upper product keeps: again one storage.
 #
 # Now the step itself, and the same picture after it: boxes and leaves are there, the memory is gone.
 
