@@ -902,7 +902,7 @@ check("one object met twice stays one", shared, [[True, True, True], True, True,
 check("different objects stay different", many, torch.arange(200.0),
       hint="An id was taken for another object's. Keep the original alive as long as you remember its id, and remember only within one call.")
 check("the batch itself is unchanged", unchanged, [True, True, True, True, True, torch.tensor(numbers)],
-      hint="You edited the batch that you were given. Build new containers.")
+      hint="The batch that is given has to stay as it was. Build new containers.")
 check("containers are rebuilt", rebuilt, [True, True, True],
       hint="A container without inference tensors came back as the same object. Whoever appends to the training batch would then edit the rollout: rebuild every container.")
 check("other values pass", passing, ["text", 3, None, True, 2.5, True, [(1, "one")]],

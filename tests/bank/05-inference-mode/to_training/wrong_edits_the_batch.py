@@ -1,6 +1,6 @@
 # misconception: replacing the items in place saves memory
 # fails: the batch itself is unchanged
-# message: You edited the batch that you were given.
+# message: The batch that is given has to stay as it was
 import dataclasses
 
 
