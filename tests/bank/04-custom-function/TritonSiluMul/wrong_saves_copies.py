@@ -1,6 +1,6 @@
 # misconception: the contiguous copies are what backward needs
 # fails: transposed inputs are saved themselves
-# message: You saved the contiguous copies
+# message: Save gate and up themselves
 @triton.jit
 def forward_kernel(gate_ptr, up_ptr, out_ptr, n, WIDE: tl.constexpr, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
