@@ -26,7 +26,7 @@ from autograder.lab import Check, device, draw_graph, launch_times, read_dot, sh
 # - run backward twice on purpose, and explain the error when it happens by accident;
 # - draw the graph of a training step on paper, from the code alone.
 #
-# **Time:** about 90 minutes. **Needs:** PyTorch as a user. What is said about PyTorch here was seen on version 2.13, on a CPU.
+# **Time:** about 135 minutes, 90 of them for the exercises. **Needs:** PyTorch as a user. What is said about PyTorch here was seen on version 2.13, on a CPU.
 #
 # **Three questions.** If you can answer them, skip to [chapter 02](../02-saved-tensors/02-saved-tensors.ipynb).
 #

@@ -21,7 +21,7 @@
 # - change what is kept: in fewer bits, on disk, on the CPU,
 # - say why the allocator's peak is not the same figure, and what lies between.
 #
-# Time: about 90 minutes. You need chapter 01 (nodes, saved tensors, release after backward).
+# Time: about 110 minutes, 75 of them for the exercises. You need chapter 01 (nodes, saved tensors, release after backward).
 #
 # **May you skip it?** Try these first.
 #

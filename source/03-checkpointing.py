@@ -21,7 +21,7 @@
 # - choose the number of segments from a formula, and see the measured curve agree,
 # - keep the matrix products and redo the rest, and count the bytes of both stores.
 #
-# Time: about 80 minutes. You need chapter 02 (the ledger of saved tensors).
+# Time: about 110 minutes, 75 of them for the exercises. You need chapter 02 (the ledger of saved tensors).
 #
 # **May you skip it?** Try these first.
 #

@@ -10,7 +10,7 @@
 # - hand a rollout over to training, whatever container it comes in;
 # - measure what the modes cost, and write generators and decorators that do not leak a mode.
 #
-# Time: about 90 minutes. You need chapter 01; chapter 04 section 2 (version counters) helps.
+# Time: about 135 minutes, 90 of them for the exercises. You need chapter 01; chapter 04 section 2 (version counters) helps.
 #
 # **May you skip it?** Try these first.
 #

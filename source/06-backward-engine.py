@@ -22,7 +22,7 @@ from autograder.lab.world import Node, Tensor, chain, record_runs
 # recognize the four ways in which such a loop goes wrong without an error message: a node runs before all has arrived, a shared buffer is edited,
 # a leaf's gradient shares memory with another array, a buffer outlives its call.
 #
-# This is the hard chapter. Allow **two hours**; it goes in steps, and each step runs by itself. Chapter 01 is enough to follow it.
+# This is the hard chapter. Allow **140 minutes**, 95 of them for the exercises; it goes in steps, and each step runs by itself. Chapter 01 is enough to follow it.
 #
 # You need this when a gradient is silently wrong: a custom backward that writes into its incoming gradient, a hook that
 # runs once where you expected twice, a graph shared by two losses. In all of them the question is what the engine does next.
