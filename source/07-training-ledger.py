@@ -20,7 +20,7 @@ from autograder.lab.training_bill import flops_redone, kept_by_blocks
 # **You will be able to** write down, before anything runs, what one training step of a transformer holds in memory, choose per layer what to
 # recompute so that it fits, and write an RL step whose rollout costs no graph.
 #
-# Allow **90 minutes**. You need chapter 02 (what blocks save), 03 (checkpointing) and 05 (inference mode).
+# Allow **135 minutes**, 90 of them for the exercises. You need chapter 02 (what blocks save), 03 (checkpointing) and 05 (inference mode).
 #
 # You need this when a run goes out of memory after a change of sequence length, when a design review asks for the figure at 128k tokens,
 # and when RL training shares a model with its own rollout.
