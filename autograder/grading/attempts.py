@@ -71,15 +71,15 @@ class Sorted:
         Chapter, or None where nothing says which, to files that are no notebook but were perhaps meant to be one.
     notebooks : list of File
         All notebooks, of whatever chapter.
-    others : list of File
-        Everything else.
+    others : dict
+        Chapter, or None where nothing says which, to everything else.
     """
 
     attempts: dict[str, list[Attempt]] = field(default_factory=dict)
     strays: dict[str, list[Attempt]] = field(default_factory=dict)
     troubles: dict[str | None, list[File]] = field(default_factory=dict)
     notebooks: list[File] = field(default_factory=list)
-    others: list[File] = field(default_factory=list)
+    others: dict[str | None, list[File]] = field(default_factory=dict)
 
 
 def sort_files(
@@ -91,10 +91,9 @@ def sort_files(
     for file in files:
         if is_notebook(file):
             notebooks.append(file)
-        elif file.trouble is not None or OTHER_FORM.search(file.name):
-            found.troubles.setdefault(_named(file, chapters)[2], []).append(file)
         else:
-            found.others.append(file)
+            kind = found.troubles if file.trouble is not None or OTHER_FORM.search(file.name) else found.others
+            kind.setdefault(_named(file, chapters)[2], []).append(file)
     for file in notebooks:
         _place(found, file, chapters, _when(file, times))
     return found

@@ -108,7 +108,7 @@ class Campaign:
         return ClassResult(self.course.course_id, self.seed, torch_version(), self.results)
 
     def _jobs(self, submitted: Path, spool: Path) -> Iterator[Job]:
-        for handin in find(submitted, self.course.chapters, self.book.students(), spool):
+        for handin in find(submitted, self.course.chapters, self.book.students(), spool, self.course.others):
             try:
                 job = self._prepare(handin)
             except (BookError, OSError):

@@ -100,11 +100,14 @@ class Course:
     ----------
     skipped : mapping
         Exercise to the sentence why this machine cannot grade it.
+    others : mapping
+        Chapters that are not graded in this run, as released: their notebooks are told from those of `chapters`.
     """
 
     course_id: str
     chapters: Mapping[str, Chapter]
     skipped: Mapping[str, str] = field(default_factory=dict)
+    others: Mapping[str, Chapter] = field(default_factory=dict)
 
 
 def chapter_names(root: Path) -> list[str]:

@@ -66,7 +66,11 @@ class Handin:
 
 
 def find(
-    submitted: Path, chapters: Mapping[str, Chapter], students: Iterable[str] = (), spool: Path | None = None
+    submitted: Path,
+    chapters: Mapping[str, Chapter],
+    students: Iterable[str] = (),
+    spool: Path | None = None,
+    others: Mapping[str, Chapter] = {},
 ) -> Iterator[Handin]:
     """Every student's hand-in for every chapter, by student: one `Handin` each, "missing" where there is none.
 
@@ -82,6 +86,8 @@ def find(
     spool : Path, optional
         A folder for copies of the files that lie beside a notebook, so that a run gets the bytes that `mark` stands for,
         whatever is done to the files meanwhile. Without it they are not copied along, and a note says so.
+    others : mapping, optional
+        The course's other chapters, so that a notebook of one of them is not taken for a hand-in of these.
 
     Raises
     ------
@@ -96,7 +102,7 @@ def find(
             continue
         folder = folders[student]
         files = _linked(folder) if folder.is_symlink() else list(walk(folder))
-        yield from _of_student(student, files, chapters, spool)
+        yield from _of_student(student, files, chapters, {**others, **chapters}, spool)
 
 
 def student_folders(submitted: Path) -> dict[str, Path]:
@@ -125,13 +131,17 @@ def strays(submitted: Path) -> list[str]:
 
 
 def _of_student(
-    student: str, files: list[File], chapters: Mapping[str, Chapter], spool: Path | None
+    student: str,
+    files: list[File],
+    chapters: Mapping[str, Chapter],
+    known: Mapping[str, Chapter],
+    spool: Path | None,
 ) -> Iterator[Handin]:
     stamps = {file.parts[:-1]: file for file in files if file.name == "timestamp.txt" and file.path is not None}
     files = [file for file in files if file.name != "timestamp.txt"]
     times, broken = _read_stamps(stamps)
     seconds = {folder: time.replace(tzinfo=UTC).timestamp() for folder, time in times.items()}
-    found = sort_files(files, chapters, seconds)
+    found = sort_files(files, known, seconds)
     for name, chapter in chapters.items():
         attempts = found.attempts.get(name) or found.strays.get(name)
         if attempts:
@@ -199,11 +209,11 @@ def _nothing(student: str, chapter: str, found: Sorted) -> Handin:
         file = troubled[0]
         note = Note("unreadable", _trouble(file, found), needs_person=True)
         return Handin(student, chapter, "unreadable", path=f"{student}/{file.shown}", notes=[note])
-    there = [file.name for file in found.others if chapter in file.parts[:-1]]
-    if not there and not found.attempts:
-        there = [file.name for file in found.others]
-    if there:
-        return _missing(student, chapter, f"No notebook was handed in, only {', '.join(sorted(there)[:5])}.")
+    files = found.others.get(chapter) or ([] if found.attempts else found.others.get(None, []))
+    if files:
+        names = ", ".join(sorted(file.name for file in files)[:5])
+        text = f"No notebook was handed in for {chapter}, only {names}; the .ipynb file is needed."
+        return _missing(student, chapter, text)
     return _missing(student, chapter, "Nothing was handed in.")
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
-from autograder.grading.course import Chapter, Course, CourseError, chapter_names, load_chapter
+from autograder.grading.course import Chapter, Course, CourseError, chapter_names, load_chapter, load_chapter_at
 from autograder.grading.jobs import missing_package
 
 
@@ -53,7 +54,7 @@ def load_course(root: Path, names: Sequence[str] = ()) -> Course:
     from autograder.grading.late import read_config  # brings nbgrader, a second or more
 
     course_id = str(read_config(root).CourseDirectory.get("course_id", "course"))
-    return Course(course_id, chapters, _skipped(chapters.values()))
+    return Course(course_id, chapters, _skipped(chapters.values()), _released(root, chosen))
 
 
 def _refresh(root: Path, name: str) -> None:
@@ -66,6 +67,16 @@ def _refresh(root: Path, name: str) -> None:
             write_source_notebook(root, name)
         except SourceError as error:
             raise CourseError(str(error)) from error
+
+
+def _released(root: Path, chosen: Sequence[str]) -> dict[str, Chapter]:
+    """The chapters that are not chosen, as students have them; a broken one is not this run's concern."""
+    found = {}
+    for path in sorted((root / "notebooks").glob("*/*.ipynb")):
+        if path.stem == path.parent.name and path.stem not in chosen:
+            with suppress(CourseError):
+                found[path.stem] = load_chapter_at(path.stem, path, path)
+    return found
 
 
 def _skipped(chapters: Iterable[Chapter]) -> dict[str, str]:

@@ -100,8 +100,8 @@ def chapter_in_cells(
     best = max(weights.values(), default=0)
     if not best:
         return None
-    for name in named:
-        if name is not None and 2 * weights[name] >= best:
-            return name
+    for likely in named:
+        if likely is not None and 2 * weights[likely] >= best:
+            return likely
     winners = [name for name, weight in weights.items() if weight == best]
     return winners[0] if len(winners) == 1 else None

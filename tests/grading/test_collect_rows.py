@@ -54,6 +54,10 @@ def grades(tmp_path):
     }
 
 
+def only(name, chapter):
+    return f"No notebook was handed in for {chapter}, only {name}; the .ipynb file is needed."
+
+
 @pytest.mark.parametrize("packed", [False, True], ids=["folder", "zip"])
 def test_a_lone_document_in_a_flat_class_folder(tmp_path, packed):
     files = {
@@ -74,8 +78,8 @@ def test_a_lone_document_in_a_flat_class_folder(tmp_path, packed):
         assert rows[name].student is rows[name].target is None and "whose it is" in rows[name].why
     said = grades(tmp_path)
     assert {student for student, _ in said} == {"anna", "ben", "chen", "dora"}
-    assert said["chen", NAME] == ("missing", "No notebook was handed in, only chen.pdf.")
-    assert said["dora", OTHER] == ("missing", f"No notebook was handed in, only dora_{OTHER}.docx.")
+    assert said["chen", NAME] == ("missing", only("chen.pdf", NAME))
+    assert said["dora", OTHER] == ("missing", only(f"dora_{OTHER}.docx", OTHER))
     assert said["anna", NAME][0] == said["ben", NAME][0] == "found"
 
 
@@ -101,7 +105,7 @@ def test_a_document_for_a_chapter_beside_a_notebook_for_another(tmp_path, shape)
     assert f"{name} is a Word document, not a notebook" in rows[document].why
     said = grades(tmp_path)
     assert said["anna", NAME][0] == said["ben", NAME][0] == "found"
-    assert said["anna", OTHER] == ("missing", f"No notebook was handed in, only {name}.")
+    assert said["anna", OTHER] == ("missing", only(name, OTHER))
     assert said["ben", OTHER] == ("missing", "Nothing was handed in.")
 
 

@@ -125,6 +125,21 @@ def test_cells_go_before_a_number_in_a_name(tmp_path, name):
     assert (wrong.status, wrong.data) == (("found", WHOLE) if name.startswith(f"{OTHER}/") else ("missing", None))
 
 
+def test_what_is_found_does_not_depend_on_the_chapters_asked_for(tmp_path):
+    other = encode(another_chapter())
+    hand_in(tmp_path, mia={f"{NAME}/{NAME}.pdf": b"%PDF", f"{OTHER}/{OTHER}.ipynb": other})
+    hand_in(tmp_path, noa={f"{NAME}/essay.docx": b"PK"}, ole={"essay.docx": b"PK"})
+    both = {h.student: h for h in find(tmp_path, CHAPTERS) if h.chapter == NAME}
+    alone = {h.student: h for h in find(tmp_path, {NAME: CHAPTERS[NAME]}, others={OTHER: CHAPTERS[OTHER]})}
+    assert both == alone and {h.status for h in alone.values()} == {"missing"}
+    sentence = f"No notebook was handed in for {NAME}, only {{}}; the .ipynb file is needed."
+    assert [h.notes[0].text for h in alone.values()] == [
+        sentence.format(name) for name in (f"{NAME}.pdf", "essay.docx", "essay.docx")
+    ]
+    texts = {s: [note.text for note in h.notes] for s, h in found(tmp_path, OTHER).items()}
+    assert texts["mia"] == [] and texts["noa"] == ["Nothing was handed in."] and "essay.docx" in texts["ole"][0]
+
+
 def test_a_name_decides_where_the_cells_say_nothing(tmp_path):
     own = encode({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": []})
     hand_in(tmp_path, anna={"hw2.ipynb": own}, ben={f"{OTHER}/{OTHER}.ipynb": WHOLE}, chen={f"{OTHER}/hw1.ipynb": own})
