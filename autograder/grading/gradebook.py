@@ -41,7 +41,8 @@ class Written:
     Attributes
     ----------
     result : SubmissionResult
-        Status `missing` enters the student and nothing else. An exercise without a score waits for a person.
+        Status `missing` enters the student and nothing else; what was entered as unreadable before is taken back,
+        but for what people gave. An exercise without a score waits for a person.
     fingerprint : str
         Stands for everything that the grade depends on; an equal one later means that there is no need to grade again.
     timestamp : datetime or None
@@ -138,7 +139,8 @@ class Book:
             for tries_left in (2, 1, 0):
                 try:
                     with self._database.writing() as connection:
-                        self._enter(connection, newest)
+                        for student, chapter in self._enter(connection, newest):
+                            self._stage_removal(files, student, chapter)
                         files.publish()
                     return
                 except BookError as error:
@@ -205,7 +207,8 @@ class Book:
         with self._database.reading() as connection:
             return grade_rows(connection)
 
-    def _enter(self, connection: sa.Connection, batch: Mapping[Key, Written]) -> None:
+    def _enter(self, connection: sa.Connection, batch: Mapping[Key, Written]) -> list[Key]:
+        """Enter a batch; returns what was taken back, and so has nothing to show."""
         rows.add_students(connection, [student for student, _ in batch])
         handed_in = {key: item for key, item in batch.items() if item.result.status != "missing"}
         before = rows.recorded_hashes(connection, [student for student, _ in handed_in])
@@ -214,7 +217,19 @@ class Book:
             unchanged = {s for s, item in items.items() if before.get((s, chapter)) == _sha256(item.result)}
             _enter_chapter(connection, chapter_ids(connection, chapter), items, unchanged)
             self._charge(connection, chapter, list(items))
-        rows.record(connection, [_record(key, item) for key, item in handed_in.items()], before)
+        # What is gone was perhaps unreadable before: the gradebook is not to say so any longer.
+        gone = batch.keys() - handed_in.keys()
+        found = rows.unreadable(connection, [student for student, _ in gone])
+        old = {key: row for key, row in found.items() if key in gone}
+        rows.remove_submitted(connection, [row for row in old.values() if row is not None])
+        told = handed_in | {key: batch[key] for key in old}
+        rows.record(connection, [_record(key, item) for key, item in told.items()], {*before, *old})
+        return [key for key, row in old.items() if row is not None]
+
+    def _stage_removal(self, files: Files, student: str, chapter: str) -> None:
+        if self._autograded is not None:
+            for name in (f"{chapter}.ipynb", "timestamp.txt"):
+                files.stage(folder_of(self._autograded, student, chapter) / name, None)
 
     def _charge(self, connection: sa.Connection, chapter: str, students: Sequence[str] | None) -> None:
         """Write the late penalty of each submitted notebook of a chapter."""

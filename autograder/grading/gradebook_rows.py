@@ -128,6 +128,52 @@ def recorded_hashes(connection: sa.Connection, students: Iterable[str]) -> dict[
     return found
 
 
+def unreadable(connection: sa.Connection, students: Iterable[str]) -> dict[tuple[str, str], str | None]:
+    """(student, chapter) of what was entered as unreadable, to its submission in nbgrader's tables.
+
+    None where that must stay, because a person gave a score, extra credit, a comment or an extension.
+    """
+    by_person = sa.or_(
+        GRADE.c.manual_score.is_not(None),
+        GRADE.c.extra_credit.is_not(None),
+        COMMENT.c.manual_comment.is_not(None),
+        SUBMITTED.c.extension.is_not(None),
+    )
+    found: dict[tuple[str, str], str | None] = {}
+    for part in chunks(sorted(set(students))):
+        query = (
+            sa.select(
+                SUBMISSION.c.student,
+                SUBMISSION.c.chapter,
+                SUBMITTED.c.id,
+                sa.func.max(sa.case((by_person, 1), else_=0)),
+            )
+            .join(ASSIGNMENT, ASSIGNMENT.c.name == SUBMISSION.c.chapter)
+            .join(
+                SUBMITTED,
+                (SUBMITTED.c.assignment_id == ASSIGNMENT.c.id) & (SUBMITTED.c.student_id == SUBMISSION.c.student),
+            )
+            .outerjoin(NOTEBOOK, NOTEBOOK.c.assignment_id == SUBMITTED.c.id)
+            .outerjoin(GRADE, GRADE.c.notebook_id == NOTEBOOK.c.id)
+            .outerjoin(COMMENT, COMMENT.c.notebook_id == NOTEBOOK.c.id)
+            .where(SUBMISSION.c.student.in_(part), SUBMISSION.c.status == "unreadable")
+            .group_by(SUBMISSION.c.student, SUBMISSION.c.chapter, SUBMITTED.c.id)
+        )
+        for student, chapter, submitted, kept in connection.execute(query):
+            found[student, chapter] = None if kept else submitted
+    return found
+
+
+def remove_submitted(connection: sa.Connection, submissions: Sequence[str]) -> None:
+    """Remove submissions from nbgrader's tables, with what hangs on them."""
+    for part in chunks(submissions):
+        notebooks = sa.select(NOTEBOOK.c.id).where(NOTEBOOK.c.assignment_id.in_(part))
+        for table in (GRADE, COMMENT):
+            connection.execute(table.delete().where(table.c.notebook_id.in_(notebooks)))
+        connection.execute(NOTEBOOK.delete().where(NOTEBOOK.c.assignment_id.in_(part)))
+        connection.execute(SUBMITTED.delete().where(SUBMITTED.c.id.in_(part)))
+
+
 def record(connection: sa.Connection, rows: Sequence[Mapping[str, Any]], known: Iterable[tuple[str, str]]) -> None:
     """Write rows of our own table in place of those of the same student and chapter."""
     replaced = set(known)

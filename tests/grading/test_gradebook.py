@@ -245,6 +245,30 @@ def test_scores_given_by_hand_survive(tmp_path, book):
     assert _grade(tmp_path, "bea", "check-walk") == (None, 3.0, 0.5, True)
 
 
+def test_what_was_unreadable_and_is_missing_now_is_taken_back(tmp_path, book):
+    for student in ("ada", "bea", "cid"):
+        unreadable = written(student)
+        unreadable.result = SubmissionResult(student, "01-graph", "unreadable", None, 10.0)
+        book.write([unreadable, written(student, CHAPTERS[1])] if student == "ada" else [unreadable])
+    _give(tmp_path, "bea", "check-walk", manual_score=3.0)
+    gone = [SubmissionResult(s, "01-graph", "missing", None, 10.0) for s in ("ada", "bea")]
+    book.write([Written(result, "none") for result in gone])
+    standing = {row.student: (row.status, row.raw_score) for row in book.rows() if row.chapter == "01-graph"}
+    assert standing == {"ada": ("missing", None), "bea": ("missing", 3.0), "cid": ("unreadable", 0.0)}
+    found = {(result.student, result.chapter): result.status for result in book.results()}
+    assert found[("bea", "01-graph")] == "missing" and found[("cid", "01-graph")] == "unreadable"
+    assert ("ada", "01-graph") not in found and found[("ada", CHAPTERS[1].name)] == sample.result(
+        "ada", CHAPTERS[1].name
+    ).status
+    assert not (tmp_path / "autograded" / "ada" / "01-graph" / "01-graph.ipynb").exists()
+    assert (tmp_path / "autograded" / "bea" / "01-graph" / "01-graph.ipynb").exists()
+    with stock(tmp_path) as theirs:
+        assert {s.student.id for s in theirs.assignment_submissions("01-graph")} == {"bea", "cid"}
+    again = written("ada", fingerprint="new")
+    book.write([again])
+    assert book.previous("ada", "01-graph") == again.result
+
+
 def test_a_changed_chapter_keeps_grades(tmp_path, book):
     book.write([written("ada"), written("bea")])
     _give(tmp_path, "ada", "check-walk", manual_score=2.0)
