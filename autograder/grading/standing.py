@@ -14,6 +14,7 @@ from autograder.grading.gradebook_rows import ASSIGNMENT, COMMENT, GRADE, NOTEBO
 from autograder.grading.late import seconds_late
 
 _T = Base.metadata.tables
+_BASE = _T["base_cell"]
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class GradeRow:
 
     `score` is `raw_score` less `late_submission_penalty`, at least 0; the three are None where nothing was handed in.
     As in nbgrader, all four count what people grade. `seconds_late` is after the due date and the student's extension.
+    `waiting` names the free answers that wait for a person, `unanswered` those left blank: zero, and nobody need look.
     """
 
     chapter: str
@@ -38,6 +40,8 @@ class GradeRow:
     needs_manual_grade: bool
     status: str
     seconds_late: float = 0.0
+    waiting: frozenset[str] = frozenset()
+    unanswered: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -61,6 +65,7 @@ def grade_rows(connection: sa.Connection) -> list[GradeRow]:
     }
     maximum = _max_scores(connection)
     handed_in = _handed_in(connection)
+    waiting, unanswered = _free_answers(connection)
     rows = []
     for chapter, due in connection.execute(
         sa.select(ASSIGNMENT.c.name, ASSIGNMENT.c.duedate).order_by(ASSIGNMENT.c.name)
@@ -68,6 +73,8 @@ def grade_rows(connection: sa.Connection) -> list[GradeRow]:
         for student, last, first, email in people:
             found = handed_in.get((chapter, student))
             timestamp, extension, raw, penalty, open_ = found or (None, None, None, None, False)
+            state = status.get((chapter, student), "graded") if found else "missing"
+            readable = state in ("graded", "repaired")
             rows.append(
                 GradeRow(
                     chapter,
@@ -82,8 +89,10 @@ def grade_rows(connection: sa.Connection) -> list[GradeRow]:
                     None if raw is None else max(0.0, raw - (penalty or 0.0)),
                     maximum.get(chapter, 0.0),
                     open_,
-                    status.get((chapter, student), "graded") if found else "missing",
+                    state,
                     seconds_late(timestamp, due, extension),
+                    frozenset(waiting.get((chapter, student), ()) if readable else ()),
+                    frozenset(unanswered.get((chapter, student), ()) if readable else ()),
                 )
             )
     return rows
@@ -92,30 +101,45 @@ def grade_rows(connection: sa.Connection) -> list[GradeRow]:
 def by_hand(connection: sa.Connection) -> dict[tuple[str, str], ByHand]:
     """(student, chapter) to what people gave there; only where they gave any."""
     found: dict[tuple[str, str], ByHand] = {}
-    base = _T["base_cell"]
-    place = (SUBMITTED.c.student_id, ASSIGNMENT.c.name)
-
-    def of(table: sa.Table, *columns: sa.ColumnElement[Any]) -> sa.Select[Any]:
-        return (
-            sa.select(*place, base.c.name, *columns)
-            .join(NOTEBOOK, NOTEBOOK.c.id == table.c.notebook_id)
-            .join(SUBMITTED, SUBMITTED.c.id == NOTEBOOK.c.assignment_id)
-            .join(ASSIGNMENT, ASSIGNMENT.c.id == SUBMITTED.c.assignment_id)
-            .join(base, base.c.id == table.c.cell_id)
-        )
-
     given = GRADE.c.manual_score.is_not(None) | GRADE.c.extra_credit.is_not(None)
-    scored = of(GRADE, GRADE.c.manual_score, GRADE.c.extra_credit).where(given)
+    scored = _of(GRADE, GRADE.c.manual_score, GRADE.c.extra_credit).where(given)
     for student, chapter, cell, manual, extra in connection.execute(scored):
         entry = found.setdefault((student, chapter), ByHand())
         if manual is not None:
             entry.scores[cell] = manual
         if extra:
             entry.extra_credit[cell] = extra
-    commented = of(COMMENT, COMMENT.c.manual_comment).where(COMMENT.c.manual_comment.is_not(None))
+    commented = _of(COMMENT, COMMENT.c.manual_comment).where(COMMENT.c.manual_comment.is_not(None))
     for student, chapter, cell, text in connection.execute(commented):
         found.setdefault((student, chapter), ByHand()).comments[cell] = text
     return found
+
+
+def _of(table: sa.Table, *columns: sa.ColumnElement[Any]) -> sa.Select[Any]:
+    """Select student, chapter, cell and these columns of the grades or comments."""
+    return (
+        sa.select(SUBMITTED.c.student_id, ASSIGNMENT.c.name, _BASE.c.name, *columns)
+        .join(NOTEBOOK, NOTEBOOK.c.id == table.c.notebook_id)
+        .join(SUBMITTED, SUBMITTED.c.id == NOTEBOOK.c.assignment_id)
+        .join(ASSIGNMENT, ASSIGNMENT.c.id == SUBMITTED.c.assignment_id)
+        .join(_BASE, _BASE.c.id == table.c.cell_id)
+    )
+
+
+_Cells = dict[tuple[str, str], set[str]]
+
+
+def _free_answers(connection: sa.Connection) -> tuple[_Cells, _Cells]:
+    """(chapter, student) to the free answers that wait for a person, and to those that were left blank."""
+    waiting: _Cells = {}
+    blank: _Cells = {}
+    zero = (GRADE.c.auto_score == 0) & GRADE.c.manual_score.is_(None)
+    query = _of(GRADE, GRADE.c.needs_manual_grade).where(
+        GRADE.c.needs_manual_grade | zero, _BASE.c.name.not_like("check-%")
+    )
+    for student, chapter, cell, needs in connection.execute(query):
+        (waiting if needs else blank).setdefault((chapter, student), set()).add(cell)
+    return waiting, blank
 
 
 def _max_scores(connection: sa.Connection) -> dict[str, float]:

@@ -27,6 +27,7 @@ class _Shown:
     max_score: float
     comment: str
     answer: str
+    unanswered: bool
     checks: list[CheckResult] = field(default_factory=list)
 
 
@@ -46,7 +47,8 @@ def feedback_page(
     answers : mapping, optional
         grade_id of an answer cell to its source, to be shown under its checks.
     row : GradeRow, optional
-        Where the student stands in the gradebook: how late it was, and what that costs.
+        Where the student stands in the gradebook: how late it was, what that costs, and which free answers were left
+        blank.
 
     Returns
     -------
@@ -54,7 +56,7 @@ def feedback_page(
         HTML that needs no other file. Of hidden checks it holds the label and the message.
     """
     given = by_hand or ByHand()
-    exercises = [_shown(exercise, given, answers or {}) for exercise in result.exercises]
+    exercises = [_shown(exercise, given, answers or {}, row) for exercise in result.exercises]
     scores = [exercise.score for exercise in exercises if exercise.score is not None]
     graded = result.score is not None or bool(scores)
     penalty = (row.late_submission_penalty if row else None) or 0.0
@@ -101,20 +103,23 @@ def write_feedback(
     return pages
 
 
-def _shown(exercise: ExerciseResult, given: ByHand, answers: Mapping[str, str]) -> _Shown:
+def _shown(exercise: ExerciseResult, given: ByHand, answers: Mapping[str, str], row: GradeRow | None) -> _Shown:
     name = exercise.id.removeprefix("check-")
     score = given.scores.get(exercise.id, exercise.score)
+    unanswered = score is None and row is not None and exercise.id in row.unanswered
+    score = 0.0 if unanswered else score
     if score is not None:
         score += given.extra_credit.get(exercise.id, 0.0)
     return _Shown(
         exercise.id,
         name,
         exercise.status,
-        exercise.score is None or exercise.id in given.scores,
+        (exercise.score is None and not unanswered) or exercise.id in given.scores,
         score,
         exercise.max_score,
         given.comments.get(name, ""),
-        answers.get(name, ""),
+        "" if unanswered else answers.get(name, ""),
+        unanswered,
         exercise.checks,
     )
 

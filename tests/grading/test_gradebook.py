@@ -245,6 +245,23 @@ def test_scores_given_by_hand_survive(tmp_path, book):
     assert _grade(tmp_path, "bea", "check-walk") == (None, 3.0, 0.5, True)
 
 
+def test_free_answers_that_wait_and_those_left_blank(tmp_path, book):
+    blank = written("bea", unanswered=frozenset({"explain-01-graph"}))
+    unreadable = written("cid")
+    unreadable.result = SubmissionResult("cid", "01-graph", "unreadable", None, 10.0)
+    book.write([written("ada"), blank, unreadable])
+
+    def free():
+        rows = [row for row in book.rows() if row.chapter == "01-graph"]
+        return {row.student: (set(row.waiting), set(row.unanswered)) for row in rows}
+
+    explain = {"explain-01-graph"}
+    assert free() == {"ada": (explain, set()), "bea": (set(), explain), "cid": (set(), set())}
+    for student in ("ada", "bea"):
+        _give(tmp_path, student, "explain-01-graph", manual_score=1.0, needs_manual_grade=False)
+    assert free() == dict.fromkeys(("ada", "bea", "cid"), (set(), set()))
+
+
 def test_what_was_unreadable_and_is_missing_now_is_taken_back(tmp_path, book):
     for student in ("ada", "bea", "cid"):
         unreadable = written(student)

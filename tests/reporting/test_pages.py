@@ -84,6 +84,18 @@ def test_feedback_counts_what_people_gave():
     assert "Not in this score yet" not in page.text
 
 
+def test_a_free_answer_left_blank_is_zero_points():
+    blank = sample.row("cem", unanswered=frozenset({"explain-01-graph"}))
+    answers = {"explain-01-graph": "YOUR ANSWER HERE"}
+    page = assert_self_contained(feedback_page(sample.result("cem", "01-graph"), answers=answers, row=blank))
+    assert "not answered: 0 of 2 points" in page.text and "6.58 of 12 points" in page.text
+    for words in ("A person grades it", "graded by a person", "YOUR ANSWER HERE"):
+        assert words not in page.text
+    given = ByHand({"explain-01-graph": 1.0})
+    page = assert_self_contained(feedback_page(sample.result("cem", "01-graph"), given, answers, blank))
+    assert "7.58 of 12 points" in page.text and "not answered" not in page.text
+
+
 def test_feedback_on_what_could_not_be_read():
     page = assert_self_contained(feedback_page(sample.result("ilse", "01-graph")))
     assert "unreadable" in page.text and sample.LIVE in page.text and "points" not in page.text
