@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
@@ -14,7 +15,10 @@ from rich.text import Text
 
 from autograder.grading.collecting import Collected
 from autograder.grading.results import ClassResult, SubmissionResult
-from autograder.reporting.table import escape
+from autograder.reporting.table import escape, handing_in, waiting
+
+if TYPE_CHECKING:  # it imports nbgrader
+    from autograder.grading.standing import GradeRow
 
 TABLE_ROWS = 120  #: a larger class is summed up only; report and grades.csv have every row
 
@@ -59,7 +63,8 @@ def progress(console: Console, total: int) -> Iterator[Callable[[SubmissionResul
         yield advance
 
 
-def print_summary(console: Console, result: ClassResult) -> None:
+def print_summary(console: Console, result: ClassResult, rows: Iterable[GradeRow] = ()) -> None:
+    """How many of each status, what waits for people, and who needs a person now; `rows` as the gradebook has them."""
     if not result.submissions:
         console.print("Nothing was handed in: there is no student's folder.")
         return
@@ -71,6 +76,12 @@ def print_summary(console: Console, result: ClassResult) -> None:
     console.print(
         "Scores are of the automatic checks; `autograder export` adds what people grade, and takes off what is late."
     )
+    graded = {(submission.student, submission.chapter) for submission in result.submissions}
+    if sentence := waiting(row for row in rows if (row.student, row.chapter) in graded):
+        console.print(sentence)
+    if broken := handing_in(result.submissions, ()):
+        names = [escape(f"{student} {chapter}") for student, chapter in broken]
+        console.print(f"timestamp.txt could not be read, so no late penalty: {_some(names)}.", markup=False)
     for submission in result.submissions:
         if submission.needs_person:
             reasons = [note.text for note in submission.notes if note.needs_person] or [submission.status]

@@ -101,7 +101,7 @@ def grade(
         json_file.parent.mkdir(parents=True, exist_ok=True)
         result.write(json_file)
     console.print(class_table(result.submissions, rows) if len(result.submissions) <= TABLE_ROWS else "")
-    print_summary(console, result)
+    print_summary(console, result, rows)
     if loose := strays(submitted):
         console.print(
             f"not in a student's folder, so not graded: {', '.join(loose[:10])}; `autograder collect` sorts them.",

@@ -15,7 +15,7 @@ from autograder.grading.results import ClassResult, SubmissionResult
 from autograder.reporting import plots
 from autograder.reporting.pages import render, share, write
 from autograder.reporting.summary import by_chapter, everybody, sentences_of, summarize
-from autograder.reporting.table import first_trouble, lateness
+from autograder.reporting.table import first_trouble, handing_in, waiting
 
 CHECKS_SHOWN = 20  #: bars in the plot of failing checks
 ROWS_SHOWN = 80  #: lines in each table of sentences
@@ -31,7 +31,7 @@ def class_report_page(result: ClassResult, course: Iterable[Chapter] = (), rows:
     course : iterable of Chapter, optional
         The chapters with their check cells: they say which messages explain a known mistake.
     rows : sequence of GradeRow, optional
-        Where everybody stands in the gradebook: who is missing, and who was late.
+        Where everybody stands in the gradebook: who is missing, who was late, and what people must grade.
     """
     result = replace(result, submissions=everybody(result.submissions, rows))
     summary = summarize(result, sentences_of(course))
@@ -56,7 +56,8 @@ def class_report_page(result: ClassResult, course: Iterable[Chapter] = (), rows:
         rows_shown=ROWS_SHOWN,
         names_shown=NAMES_SHOWN,
         first_trouble=first_trouble,
-        late={(row.student, row.chapter): lateness(row) for row in rows},
+        handing_in=handing_in(result.submissions, rows),
+        waiting=waiting(rows),
     )
 
 

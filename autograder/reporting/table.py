@@ -30,18 +30,21 @@ def escape(text: str) -> str:
 def class_table(submissions: Iterable[SubmissionResult], rows: Iterable[GradeRow] = ()) -> Table:
     """Student, chapter, score, status, and the first failed check of each submission; who was late, where anybody was.
 
+    A timestamp that could not be read is said in the same column.
+
     Parameters
     ----------
     submissions : iterable of SubmissionResult
     rows : iterable of GradeRow
         Where they stand in the gradebook: it knows when they handed in.
     """
-    late = {(row.student, row.chapter): lateness(row) for row in rows if lateness(row)}
+    submissions = list(submissions)
+    late = handing_in(submissions, rows)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name, justify in (("student", "left"), ("chapter", "left"), ("score", "right"), ("status", "left")):
         table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
     if late:
-        table.add_column("late")
+        table.add_column("handed in")
     table.add_column("first failed check", overflow="fold")
     for submission in submissions:
         style = _STYLES.get(submission.status, "")
@@ -68,6 +71,23 @@ def lateness(row: GradeRow | None) -> str:
     taken = points(row.late_submission_penalty or 0.0)
     cost = {"0": "nothing", "1": "1 point"}.get(taken, f"{taken} points")
     return f"{duration(row.seconds_late)}, {cost} off"
+
+
+def handing_in(submissions: Iterable[SubmissionResult], rows: Iterable[GradeRow]) -> dict[tuple[str, str], str]:
+    """(student, chapter) to "late" and by what, or that nothing can be said of it; only where there is something."""
+    said = {(row.student, row.chapter): f"late {lateness(row)}" for row in rows if lateness(row)}
+    broken = {
+        (item.student, item.chapter): "timestamp.txt could not be read"
+        for item in submissions
+        if any(note.code == "timestamp-broken" for note in item.notes)
+    }
+    return said | broken
+
+
+def waiting(rows: Iterable[GradeRow]) -> str:
+    """How many free answers wait for a person, as a sentence; empty where none does."""
+    number = sum(len(row.waiting) for row in rows)
+    return f"{number} free answer{' waits' if number == 1 else 's wait'} in formgrader." if number else ""
 
 
 def duration(seconds: float) -> str:

@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from autograder.grading.gradebook import Book, Written
-from autograder.grading.results import CheckResult, ClassResult
+from autograder.grading.results import CheckResult, ClassResult, Note
+from autograder.reporting.class_report import class_report_page
 from autograder.reporting.compare import CHECKS_SHOWN, compare, compare_table, summary
 from autograder.reporting.export import COLUMNS, grades_csv, write_grades
 from autograder.reporting.table import class_table, duration, escape, first_trouble
+from autograder.terminal import print_summary
 from tests.reporting import sample_class as sample
 
 
@@ -70,6 +72,21 @@ def test_the_table_says_who_was_late_where_anybody_was():
     assert "1 h 30 min, 1 point off" in shown(class_table(submissions, [sample.row("bea"), late]))
     assert "1 min, nothing off" in shown(class_table(submissions, [sample.row("ada", seconds_late=60.0)]))
     assert "late" not in shown(class_table(submissions, [sample.row("bea")]))
+
+
+def test_what_waits_and_broken_timestamps_are_said():
+    submissions = [sample.result("ada", "01-graph"), sample.result("bea", "01-graph")]
+    submissions[0].notes.append(Note("timestamp-broken", "timestamp.txt could not be read."))
+    rows = [sample.row(name, waiting=frozenset({"explain-01-graph"})) for name in ("ada", "bea", "elsewhere")]
+    assert shown(class_table(submissions, rows)).count("timestamp.txt could not be read") == 1
+    said = StringIO()
+    print_summary(Console(file=said, width=160), ClassResult("autograd", 0, "", submissions), rows)
+    assert "2 free answers wait in formgrader.\n" in said.getvalue()
+    assert "timestamp.txt could not be read, so no late penalty: ada 01-graph.\n" in said.getvalue()
+    assert "needs a person" not in said.getvalue()
+    page = class_report_page(ClassResult("autograd", 0, "", submissions), rows=rows[:1])
+    assert "1 free answer waits in formgrader." in page and page.count("timestamp.txt could not be read") == 1
+    assert "formgrader" not in class_report_page(ClassResult("autograd", 0, "", submissions))
 
 
 @pytest.mark.parametrize(
