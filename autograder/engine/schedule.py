@@ -100,10 +100,10 @@ def run_job(runner: Runner, job: Job, lane: Lane) -> Run:
             left -= time.monotonic() - start
         if attempt.abandoned:
             break
+        best = [_better(now, before) for now, before in zip(attempt.cells, best, strict=True)]
         if attempt.slow and not alone and left > 0:
             alone = True  # a time-out counts only when it repeats alone
             continue
-        best = [now if now.status != "not-run" else before for now, before in zip(attempt.cells, best, strict=True)]
         notes += [note for note in attempt.notes if note not in notes]
         cell = attempt.stopped_at
         if cell is None:
@@ -115,9 +115,19 @@ def run_job(runner: Runner, job: Job, lane: Lane) -> Run:
             break
         lost = {cell.id} | {other.id for other in job.cells if cell.exercise and other.exercise == cell.exercise}
         skip |= lost
+        # An earlier attempt may have come to its check; it earns nothing now.
+        checks = {other.id for other in job.cells if other.id in lost and other.role == "check"} - {cell.id}
+        best = [CellRun(run.id) if run.id in checks else run for run in best]
         what = f"exercise {cell.exercise}" if cell.exercise else f"cell {cell.id}"
         notes.append(f"Cell {cell.id} ended the run; the notebook ran once more without {what}.")
     return Run(job.key, best, runner.name, runner.sandbox, seconds=job.deadline - left, notes=notes)
+
+
+def _better(now: CellRun, before: CellRun) -> CellRun:
+    """The later run of a cell, but where it did not come as far for want of time."""
+    if now.status == "not-run" or (now.status == before.status == "ran" and len(now.observed) < len(before.observed)):
+        return before
+    return now
 
 
 def run_all(one: Callable[[Job], Run], jobs: Iterable[Job], workers: int, stop: Callable[[], None]) -> Iterator[Run]:

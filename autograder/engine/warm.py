@@ -97,9 +97,12 @@ class WarmEngine:
             with channel:
                 try:
                     watch = Watch(partial(processes.of_pidfd, pidfd), self.limits.memory, self._parent.memory)
-                    return _Pass(job, skip, until, self.limits.grace, watch, self.stopping, channel, pidfd).run()
+                    result = _Pass(job, skip, until, self.limits.grace, watch, self.stopping, channel, pidfd).run()
                 finally:
                     self._end(pidfd)
+                if result.stopped_at is not None:  # it may run once more: nothing of the first run is there then
+                    self._await_ends(ENDING)
+                return result
         finally:
             if work:
                 shutil.rmtree(work, ignore_errors=True)

@@ -42,6 +42,7 @@ class Probe:
         observed = call(thunk, limit, self.seed, self.exercise, label)
         self.timed_out = isinstance(observed, dict) and "timeout" in observed
         self.emit(label, observed)
+        seed_everything(self.seed, self.exercise, label, "after")  # inputs that are drawn next depend on no answer
 
 
 def call(thunk: Callable[[], Any], limit: float, *seed: object) -> Observation:

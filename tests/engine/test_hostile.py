@@ -494,6 +494,32 @@ def test_nothing_that_students_see_holds_a_word_of_a_hidden_part(warm: WarmEngin
     assert not got["check"].outputs
 
 
+_BEACON = """
+import ctypes, fcntl, os, struct, time
+shared = os.open("/usr/bin/env", os.O_RDONLY)
+lock = struct.pack("hhqqi4x", {kind}, 0, 5, 1, 0)
+"""
+
+
+def test_runs_cannot_tell_each_other_by_files_that_all_of_them_see(warm: WarmEngine) -> None:
+    """Locks on a library, and watches on its folder, would reach over the wall."""
+    lock = (
+        _BEACON.format(kind="fcntl.F_RDLCK")
+        + "fcntl.fcntl(shared, fcntl.F_SETLK, lock)\nfcntl.flock(shared, fcntl.LOCK_SH)\n"
+    )
+    hold = lock + "os.listdir('/usr/bin')\ntime.sleep(1.5)\nprint('held')"
+    look = _BEACON.format(kind="fcntl.F_WRLCK") + (
+        "libc = ctypes.CDLL(None, use_errno=True)\n"
+        "watch = libc.inotify_add_watch(libc.inotify_init(), b'/usr/bin', 0x20)\nseen = set()\nend = time.monotonic() + 1\n"
+        "while time.monotonic() < end:\n    seen.add(struct.unpack('hhqqi4x', fcntl.fcntl(shared, fcntl.F_GETLK, lock))[0])\n"
+        "print(watch, seen == {fcntl.F_UNLCK})"
+    )
+    jobs = [code_job(hold, key="hold"), code_job(look, key="look")]
+    runs = {run.key: run for run in warm.run(jobs)}
+    assert text(runs["hold"].cells[0]) == "held\n", runs
+    assert text(runs["look"].cells[0]) == "-1 True\n", runs
+
+
 #: what a later cell does to the copies that wait for their hidden part
 WAKERS = {
     "ends them": "import os, signal\nos.kill(-1, signal.SIGKILL)",

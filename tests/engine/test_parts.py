@@ -8,6 +8,7 @@ import struct
 import sys
 import threading
 import time
+from dataclasses import replace
 
 import nbformat
 import pytest
@@ -217,6 +218,33 @@ def test_a_time_out_that_does_not_repeat_does_not_count() -> None:
 def test_a_time_out_that_repeats_counts() -> None:
     statuses, script, _ = play("slow", "ran")
     assert statuses == ["timed-out", "ran", "ran", "ran"] and len(script.attempts) == 2
+
+
+def test_what_ran_before_a_time_out_is_kept_where_the_repeat_has_no_time_for_it() -> None:
+    class Short(Script):
+        def attempt(self, job: Job, skip: frozenset[str], until: float) -> Attempt:
+            result = super().attempt(job, skip, until)
+            if len(self.attempts) == 2:
+                result.cells[1:] = [CellRun(cell.id) for cell in job.cells[1:]]
+            else:
+                result.cells[1].observations["a"] = 1
+            return result
+
+    made = (Cell("a", "ran", "answer", "e"), Cell("check", "ran", "check", "e"), Cell("b", "slow", "answer", "f"))
+    run = run_job(Short(), Job("job", made), Lane())
+    assert [cell.status for cell in run.cells] == ["ran", "ran", "timed-out"] and run.cells[1].observed == {"a": 1}
+
+
+def test_an_exercise_that_is_lost_in_the_repeat_earns_nothing() -> None:
+    class Worse(Script):
+        def attempt(self, job: Job, skip: frozenset[str], until: float) -> Attempt:
+            source = "slow kill" if len(self.attempts) == 1 else "slow"
+            cells = tuple(replace(cell, source=source) if cell.id == "a" else cell for cell in job.cells)
+            return super().attempt(replace(job, cells=cells), skip, until)
+
+    made = (Cell("a", "slow", "answer", "e"), Cell("check", "ran", "check", "e"), Cell("b", "ran", "answer", "f"))
+    run = run_job(Worse(), Job("job", made), Lane())
+    assert [cell.status for cell in run.cells] == ["timed-out", "not-run", "ran"] and run.cells[0].killed
 
 
 def test_after_its_deadline_nothing_runs_again() -> None:

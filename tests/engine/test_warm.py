@@ -214,7 +214,7 @@ def test_a_job_ends_with_its_deadline(warm: WarmEngine) -> None:
     (run,) = warm.run([job])
     assert time.monotonic() - start < 15
     assert [cell.status for cell in run.cells] == ["ran", "timed-out", "not-run"]
-    assert any("was over in cell c1" in note for note in run.notes)
+    assert any("was over before cell c2" in note for note in run.notes)
 
 
 def test_a_slow_check_cell_goes_on_while_it_observes(warm: WarmEngine) -> None:
@@ -310,3 +310,82 @@ def test_after_a_time_out_the_hidden_part_does_not_run(warm: WarmEngine) -> None
 def test_a_visible_part_that_fails_ends_the_cell(warm: WarmEngine) -> None:
     got = values(warm, Cell("check", "1 / 0\ncheck('one', lambda: 1)", "check", "e", 5.0, "check('two', lambda: 1)"))
     assert got["check"].status == "error" and not got["check"].observed
+
+
+def test_a_slow_cell_does_not_cost_the_hidden_parts_of_earlier_ones(warm: WarmEngine) -> None:
+    slow = Cell("slow", "import time\ntime.sleep(100)", "student", None, 90.0)
+    (run,) = warm.run([Job("job", (SETUP, *GOOD, slow), seed=7, deadline=4.0)])
+    got = cells(run)
+    assert got["check-good"].observed == DOUBLES and got["slow"].status == "timed-out", run
+
+
+#: honest work around a check: (cell before, answer, thunk of both parts, cell after, what both parts observe)
+HONEST = {
+    "draws numbers": ("", "def f(): return torch.rand(1).shape", "f()", "", {"tuple": [1]}),
+    "a file that the visible part made": (
+        "",
+        "import os\ndef f():\n    if not os.path.exists('kept'): open('kept', 'w').write('x')\n    return len(os.listdir('.'))",
+        "f()",
+        "",
+        1,
+    ),
+    "a file that a later cell changes": (
+        "open('data', 'w').write('one')",
+        "def f(): return open('data').read()",
+        "f()",
+        "open('data', 'w').write('two')",
+        "one",
+    ),
+    "inference mode entered, kept and not left": (
+        "mode = torch.inference_mode()\nmode.__enter__()",
+        "def f(): return [torch.is_inference_mode_enabled(), torch.ones(1, requires_grad=True).requires_grad]",
+        "f()",
+        "",
+        {"list": [False, True]},
+    ),
+    "children are nobody's": ("import signal\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)", "def f(): return 1", "f()", "", 1),
+    "an odd handler": (
+        "import signal\nsignal.signal(signal.SIGCONT, lambda *_: 1 / 0)",
+        "def f(): return 1",
+        "f()",
+        "",
+        1,
+    ),
+    "a server on this host": (
+        "import socket\nserver = socket.create_server(('127.0.0.1', 0))",
+        "def f():\n    with socket.create_connection(server.getsockname(), timeout=2): return 'fine'",
+        "f()",
+        "",
+        "fine",
+    ),
+    "locks": (
+        "import fcntl, sqlite3",
+        "def f():\n    with open('lock', 'w') as file: fcntl.flock(file, fcntl.LOCK_EX); fcntl.lockf(file, fcntl.LOCK_EX)\n"
+        "    with sqlite3.connect('data.db') as book: return book.execute('select 5').fetchone()[0]",
+        "f()",
+        "",
+        5,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_honest_work_finds_the_same_in_both_parts(warm: WarmEngine, name: str) -> None:
+    before, answer, thunk, after, expected = HONEST[name]
+    made = (
+        SETUP,
+        Cell("before", before, "student", None, 5.0),
+        Cell("f", answer, "answer", "f", 5.0),
+        Cell("check", f"check('seen', lambda: {thunk})", "check", "f", 5.0, f"check('hidden', lambda: {thunk})"),
+        Cell("after", after, "student", None, 5.0),
+    )
+    got = values(warm, *made)
+    assert got["check"].observed == {"seen": expected, "hidden": expected}, got
+
+
+def test_what_a_hidden_part_draws_depends_on_no_answer(warm: WarmEngine) -> None:
+    def drawn(answer: str) -> object:
+        check = Cell("check", "check('a', lambda: f())", "check", "f", 5.0, "x = torch.rand(3)\ncheck('b', lambda: x)")
+        return values(warm, SETUP, Cell("f", answer, "answer", "f", 5.0), check)["check"].hidden["b"]
+
+    assert drawn("def f(): return 1") == drawn("def f(): return torch.rand(1000).shape and 1")

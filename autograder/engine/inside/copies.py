@@ -23,10 +23,11 @@ LOOK = 0.02  #: seconds between two looks whether a copy has ended or stopped
 
 @dataclass
 class Copy:
-    """A copy that waits for its hidden part: a process, and the kernel's end of its channel."""
+    """A copy that waits for its hidden part: a process, the kernel's end of its channel, the files that it left."""
 
     pid: int
     channel: socket.socket
+    files: snapshot.Files | None = None
 
 
 @dataclass
@@ -59,6 +60,7 @@ class Copies:
         if not snapshot.can_copy():
             here = Here(dict(self.space), Observer(order, self.space, self.emit))
             return self._run_here(here, program, order["id"] if order["pause"] else None)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # with another handler nobody could wait for a copy
         ours, theirs = socket.socketpair()
         with snapshot.no_trace(self.work) as kept:
             pid = snapshot.child(lambda: snapshot.observe(Wire(theirs), order, self.space))
@@ -66,7 +68,7 @@ class Copies:
             status = self._follow(Copy(pid, ours), program)
             if status == "paused" and order["pause"]:
                 kept.add(pid)
-                self.waiting[order["id"]] = Copy(pid, ours)
+                self.waiting[order["id"]] = Copy(pid, ours, snapshot.Files(self.work))
                 return status
         ours.close()
         return "died" if status == "paused" else status
@@ -79,6 +81,8 @@ class Copies:
         if isinstance(waiting, Here):
             return self._run_here(waiting, program, None)
         with snapshot.no_trace(self.work), waiting.channel:
+            if waiting.files is not None:
+                waiting.files.put_back()
             with contextlib.suppress(OSError):
                 os.kill(waiting.pid, signal.SIGCONT)
             status = self._follow(waiting, program)

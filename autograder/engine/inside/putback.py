@@ -132,9 +132,14 @@ def _modes() -> Iterable[Any]:
         yield lambda: numpy.seterr(divide="warn", over="warn", under="ignore", invalid="warn")
 
 
+_ENTERED: list[Any] = []
+
+
 def _torch_modes(torch: Any) -> None:
     if torch.is_inference_mode_enabled():
-        torch.inference_mode(False).__enter__()
+        mode = torch.inference_mode(False)
+        mode.__enter__()
+        _ENTERED.append(mode)  # it ends with the object
     if not torch.is_grad_enabled():
         torch.set_grad_enabled(True)
     if torch.is_anomaly_enabled():

@@ -1,7 +1,8 @@
 """A filter on system calls: what no notebook needs is refused with EPERM.
 
 The namespaces are the wall; this is the second one. It closes what namespaces leave open: memory that no limit counts
-(memfd, System V segments, large socket buffers), sockets that no network namespace holds (vsock), tracing, and young parts of the kernel.
+(memfd, System V segments, large socket buffers), sockets that no network namespace holds (vsock), tracing, young parts of the
+kernel, and what one run could tell another through the files that all of them see: locks, leases, watches.
 """
 
 from __future__ import annotations
@@ -30,9 +31,11 @@ _REFUSED: dict[str, tuple[int, int | None]] = {
     "reboot": (169, 142), "quotactl": (179, 60), "acct": (163, 89), "settimeofday": (164, 170), "clock_settime": (227, 112),
     "adjtimex": (159, 171), "syslog": (103, 116), "personality": (135, 92), "iopl": (172, None), "ioperm": (173, None),
     "modify_ldt": (154, None), "vhangup": (153, 58), "open_tree_attr": (467, 467), "quotactl_fd": (443, 443),
-    "kexec_file_load": (320, 294), "fanotify_init": (300, 262),
+    "kexec_file_load": (320, 294), "fanotify_init": (300, 262), "inotify_add_watch": (254, 27),
 }  # fmt: skip
 _CLONE, _CLONE3, _SOCKET, _SETSOCKOPT, _IOCTL = (56, 220), (435, 435), (41, 198), (54, 208), (16, 29)
+_FLOCK, _FCNTL = (73, 32), (72, 25)
+_LOCKS, _LEASES = (6, 7, 37, 38), (1024, 1026)  # F_SETLK, F_SETLKW and their OFD twins; F_SETLEASE, F_NOTIFY
 _NEW_NAMESPACES = 0x7E020080  # every CLONE_NEW* flag
 _FAMILIES = (1, 2, 10, 16)  # unix, inet, inet6, netlink: the network namespace holds these
 _SOL_SOCKET, _BUFFERS = 1, (7, 8, 32, 33)  # SO_SNDBUF, SO_RCVBUF, and the same by force
@@ -73,6 +76,13 @@ def program(machine: str) -> bytes:
     steps += [_step(_EQUAL, _SOL_SOCKET, 0, 1 + len(_BUFFERS)), _step(_LOAD, 32)]
     steps += [_step(_EQUAL, option, len(_BUFFERS) - place, 0) for place, option in enumerate(_BUFFERS)]
     steps += [allow, refuse]
+    # A lock is granted and not taken: a run is alone with its files, and others must not see that it locks shared ones.
+    granted = _step(_RETURN, _ERROR)
+    steps += [_step(_EQUAL, _FLOCK[column], 0, 1), granted]
+    steps += [_step(_EQUAL, _FCNTL[column], 0, 4 + len(_LOCKS) + len(_LEASES)), _step(_LOAD, 24)]
+    steps += [_step(_EQUAL, lock, len(_LOCKS) + len(_LEASES) - place, 0) for place, lock in enumerate(_LOCKS)]
+    steps += [_step(_EQUAL, lease, len(_LEASES) + 1 - place, 0) for place, lease in enumerate(_LEASES)]
+    steps += [allow, granted, refuse]
     steps += [_step(_EQUAL, _IOCTL[column], 0, 4), _step(_LOAD, 24), _step(_EQUAL, _TIOCSTI, 1, 0)]
     steps += [_step(_EQUAL, _TIOCLINUX, 0, 1), refuse]
     return b"".join([*steps, allow])

@@ -48,7 +48,8 @@ class Session:
         self.gauge = Gauge(memory, work, disk=isolated)
         self.names = Names(shell.user_ns)
         self.world = World(work, shell)
-        self.paused: dict[str, int] = {}  # check cell to the process in which its hidden part will go on
+        self.waiting: dict[str, int] = {}  # check cell to the process in which its hidden part will go on
+        self.paused: dict[int, snapshot.Files] = {}  # that process to the files that its visible part left
 
     def serve(self) -> None:
         """Follow orders until there are no more."""
@@ -109,13 +110,15 @@ class Session:
 
     def _check(self, order: dict[str, Any]) -> None:
         """The snapshot reads the programs from the wire itself: they never enter this process."""
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # with another handler nobody could wait for a snapshot
         try:
-            with _spare(), snapshot.no_trace(self.room, set(self.paused.values())) as kept:
+            with _spare(), snapshot.no_trace(self.room, set(self.paused)) as kept:
                 pid = snapshot.child(lambda: self._observe(order))
                 status = snapshot.wait(pid)
                 if status == "paused" and order["pause"]:
                     kept.add(pid)
-                    self.paused[order["id"]] = pid
+                    self.paused[pid] = snapshot.Files(self.room)
+                    self.waiting[order["id"]] = pid
         except OSError:
             status = "error"  # the run has used up its processes; the program stays unread and ends the run
         self._checked(order, status)
@@ -126,10 +129,12 @@ class Session:
         return snapshot.observe(self.wire, order, self.shell.user_ns)
 
     def _hidden(self, order: dict[str, Any]) -> None:
-        """Let a snapshot go on."""
-        status, pid = "died", self.paused.pop(order["id"], 0)
-        with contextlib.suppress(OSError), _spare(), snapshot.no_trace(self.room, set(self.paused.values())):
-            if pid:
+        """Let a snapshot go on, among the files that it left."""
+        status, pid = "died", self.waiting.pop(order["id"], 0)
+        files = self.paused.pop(pid, None)
+        with contextlib.suppress(OSError), _spare(), snapshot.no_trace(self.room, set(self.paused)):
+            if files is not None:
+                files.put_back()
                 os.kill(pid, signal.SIGCONT)
                 status = snapshot.wait(pid)
                 if status == "paused":
@@ -145,7 +150,7 @@ class Session:
 
     def _has_lost_a_snapshot(self) -> bool:
         """Whether somebody has ended, or woken, a snapshot that waits for its hidden part."""
-        return not all(map(snapshot.is_stopped, self.paused.values()))
+        return not all(map(snapshot.is_stopped, self.paused))
 
 
 @contextlib.contextmanager

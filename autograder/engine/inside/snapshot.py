@@ -90,7 +90,10 @@ def observe(wire: Wire, order: dict[str, Any], space: dict[str, Any]) -> bool:
         return False
     if not order["pause"] or observer.probe.timed_out:
         return True
+    signal.signal(signal.SIGCONT, signal.SIG_DFL)
+    let_be_measured(True)
     os.kill(os.getpid(), signal.SIGSTOP)
+    let_be_measured(False)
     program = wire.receive()
     return program is not None and observer.run(program["source"])
 
@@ -105,6 +108,14 @@ def child(run: Callable[[], bool]) -> int:
         finally:
             os._exit(code)
     return pid
+
+
+def let_be_measured(yes: bool) -> None:
+    """Whether the grader may ask the kernel which of this process's pages are its own, also where root does not grade."""
+    if sys.platform == "linux":
+        from autograder.engine.inside.syscalls import PR_SET_DUMPABLE, prctl
+
+        prctl(PR_SET_DUMPABLE, int(yes))
 
 
 def wait(pid: int) -> str:
@@ -156,7 +167,7 @@ def no_trace(work: str, waiting: set[int] | None = None) -> Iterator[set[int]]:
     try:
         yield others
     finally:
-        for pid in descendants(others) - others:
+        for pid in descendants(waiting) - others:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
         files.put_back()
