@@ -30,9 +30,14 @@ _raised = float("-inf")  #: when KeyboardInterrupt was raised last, by time.mono
 
 
 def listen() -> None:
-    """Take Ctrl-C in hand; first thing in a program. One that was told to ignore it (`nohup`, `&`) goes on to."""
-    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, _on_interrupt)
+    """Take Ctrl-C in hand, and with it SIGTERM and a terminal that closes; first thing in a program.
+
+    One that was told to ignore any of them (`nohup`, `&`) goes on to.
+    """
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _on_interrupt)
 
 
 @contextmanager

@@ -51,7 +51,7 @@ def double(n):
 
 # %% {mark("check-double", grade=True, locked=True, points=4)}
 check = Check("double", points=4)
-check("two", lambda: double(2), 4, wrong={{2: "Nothing was doubled."}})
+check("two", lambda: double(2), 4, wrong={{2: "Nothing was doubled."}}, limit=2)
 check("the course's tensor", lambda: double(base), base * 2)
 ### BEGIN HIDDEN TESTS
 hidden_input = torch.randn(3)

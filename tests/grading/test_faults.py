@@ -105,13 +105,14 @@ def test_ctrl_c_at_any_moment_is_one_sentence_and_leaves_nothing(many, calm, tmp
         # The first comes early whatever the machine's load was when the calm run was timed.
         when = (moment + chance.random()) / KILLS * 1.1 * calm if moment else chance.random() / 2
         pauses = chance.choice([(), (), (0.0,), (0.02, 0.1), (0.3,)])
+        number = chance.choice([signal.SIGINT, signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
         press = chance.choice([os.killpg, os.kill])
         for pause in (when, *pauses):
             time.sleep(pause)
             with contextlib.suppress(ProcessLookupError):
-                press(process.pid, signal.SIGINT)
+                press(process.pid, number)
         _, said = process.communicate(timeout=60)
-        where = f"after {when:.2f} of {calm:.2f} s, again {pauses}, {press.__name__}: {process.returncode}, {said}"
+        where = f"after {when:.2f} of {calm:.2f} s, again {pauses}, {press.__name__}({number.name}): {process.returncode}, {said}"
         codes.append(process.returncode)
         assert said == (STOPPED + "\n" if process.returncode == 130 else "") and process.returncode in (0, 130), where
         assert list(scratch.iterdir()) == [], where
