@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import getpass
 import os
 import socket
@@ -59,7 +60,6 @@ SURVIVED = {
 
 #: attacks that end the run, so that it happens once more without them
 KILLED = {
-    "kill all": "import os, signal\nos.kill(-1, signal.SIGKILL)",
     "swallows everything": "while True:\n    try:\n        while True: sum(range(99))\n    except BaseException: pass",
     "SIGINT ignored": "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\ntime.sleep(60)",
     "os._exit": "import os\nos._exit(0)",
@@ -518,6 +518,19 @@ def test_runs_cannot_tell_each_other_by_files_that_all_of_them_see(warm: WarmEng
     runs = {run.key: run for run in warm.run(jobs)}
     assert text(runs["hold"].cells[0]) == "held\n", runs
     assert text(runs["look"].cells[0]) == "-1 True\n", runs
+
+
+def test_what_an_answer_leaves_running_costs_nobody_else(warm: WarmEngine) -> None:
+    later = (
+        "import os, threading\nthreading.Thread(target=lambda: (threading.Event().wait(0.4), os._exit(0)), daemon=True).start()\n"
+        "def bad(): return 5"
+    )
+    job = attack_job("later", later)
+    good = dataclasses.replace(job.cells[-2], source="import time\ntime.sleep(0.8)\n" + job.cells[-2].source)
+    (run,) = warm.run([dataclasses.replace(job, cells=(*job.cells[:-2], good, job.cells[-1]))])
+    got = cells(run)
+    assert got["check-early"].observed == EARLY and got["check-good"].observed == DOUBLES, run
+    assert not got["check-good"].killed and not got["good"].killed
 
 
 #: what a later cell does to the copies that wait for their hidden part

@@ -201,13 +201,30 @@ def test_a_quiet_job_runs_once() -> None:
 def test_a_killed_cell_costs_its_exercise_and_the_rest_runs_again() -> None:
     statuses, script, notes = play("ran", "kill", "ran")
     assert statuses == ["ran", "ran", "died", "not-run", "ran", "ran"]
-    assert script.attempts == [frozenset(), {"a1", "check1"}] and len(notes) == 1
+    alone = {"a0", "check0", "a2", "check2"}  # it dies there as well
+    assert script.attempts == [frozenset(), {"a1", "check1"}, alone] and len(notes) == 1
 
 
 def test_every_killed_cell_costs_its_own() -> None:
     statuses, script, _ = play("kill", "ran", "slow kill")
     assert statuses == ["died", "not-run", "ran", "ran", "timed-out", "not-run"]
-    assert len(script.attempts) == 4  # as it is, without the first, that again alone, without the third
+    # as it is, without the first, that again alone, without the third, the first without the others
+    assert len(script.attempts) == 5
+
+
+def test_a_cell_that_dies_by_what_another_answer_left_running_counts() -> None:
+    class Bomb(Script):
+        def attempt(self, job: Job, skip: frozenset[str], until: float) -> Attempt:
+            sources = {"a1": "ran" if "a0" in skip else "kill"}
+            cells = tuple(replace(cell, source=sources.get(cell.id, cell.source)) for cell in job.cells)
+            return super().attempt(replace(job, cells=cells), skip, until)
+
+    made = [
+        Cell(f"{kind}{n}", "ran", role, f"e{n}") for n in (0, 1) for kind, role in (("a", "answer"), ("check", "check"))
+    ]
+    run = run_job(Bomb(), Job("job", tuple(made)), Lane())
+    assert [cell.status for cell in run.cells] == ["ran"] * 4 and not any(cell.killed for cell in run.cells)
+    assert "went through" in run.notes[-1]
 
 
 def test_a_time_out_that_does_not_repeat_does_not_count() -> None:
