@@ -8,7 +8,7 @@ STAMP      := $(VENV)/.ready
 PIP_FLAGS  ?=
 CHAPTER    ?=
 SUBMITTED  ?= submitted
-PYTEST     ?= -n 2 --dist loadscope
+PYTEST     ?= -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo lab notebooks bank grade test lint format bench gpu colab-test clean
