@@ -214,7 +214,7 @@ def test_a_job_ends_with_its_deadline(warm: WarmEngine) -> None:
     (run,) = warm.run([job])
     assert time.monotonic() - start < 15
     assert [cell.status for cell in run.cells] == ["ran", "timed-out", "not-run"]
-    assert any("was over before cell c2" in note for note in run.notes)
+    assert any("was over" in note for note in run.notes)
 
 
 def test_a_slow_check_cell_goes_on_while_it_observes(warm: WarmEngine) -> None:
