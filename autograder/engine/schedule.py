@@ -95,11 +95,17 @@ def run_job(runner: Runner, job: Job, lane: Lane) -> Run:
     best = [CellRun(cell.id) for cell in job.cells]
     notes: list[str] = []
     alone = False
-    while True:
+
+    def attempt_without(cells: frozenset[str]) -> Attempt:
+        nonlocal left
         with lane.alone() if alone else lane.shared():
             start = time.monotonic()
-            attempt = runner.attempt(job, skip, start + left)
+            result = runner.attempt(job, cells, start + left)
             left -= time.monotonic() - start
+        return result
+
+    while True:
+        attempt = attempt_without(skip)
         if attempt.abandoned:
             break
         best = [_better(now, before) for now, before in zip(attempt.cells, best, strict=True)]
@@ -126,13 +132,10 @@ def run_job(runner: Runner, job: Job, lane: Lane) -> Run:
             doubtful.append(cell.exercise)
     # What another answer left running may have ended the cell: it counts where it goes through without the others.
     for exercise in doubtful:
-        if left <= 0:
+        if left <= 0 or attempt.abandoned:
             break
         others = frozenset(cell.id for cell in job.cells if cell.exercise and cell.exercise != exercise)
-        with lane.alone() if alone else lane.shared():
-            start = time.monotonic()
-            attempt = runner.attempt(job, others, start + left)
-            left -= time.monotonic() - start
+        attempt = attempt_without(others)
         if attempt.stopped_at is None and not attempt.slow and not attempt.abandoned:
             mine = {cell.id for cell in job.cells if cell.exercise == exercise}
             best = [now if now.id in mine else before for now, before in zip(attempt.cells, best, strict=True)]

@@ -124,7 +124,7 @@ class Session:
         self._checked(order, status)
 
     def _observe(self, order: dict[str, Any]) -> bool:
-        """In the copy. What a cell finds put back is put back here, so that the pages it writes to are copied once."""
+        """In the copy: names and seeds as every cell finds them, then the programs."""
         self._prepare(order)
         return snapshot.observe(self.wire, order, self.shell.user_ns)
 
