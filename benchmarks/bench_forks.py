@@ -34,9 +34,12 @@ check("error", lambda: x.backward())
 def measure(state: str) -> dict[str, float]:
     """Costs in one state of the parent, in ms of CPU and page faults."""
     from autograder.engine.inside import memory, zygote
+    from autograder.engine.inside.shell import rehearse
     from autograder.engine.inside.snapshot import Observer
 
-    zygote.prepare(tempfile.mkdtemp(), once=False)
+    shell_of_all = zygote.prepare(tempfile.mkdtemp())
+    zygote.import_ahead(())
+    rehearse(shell_of_all)
     if state != STATES[0]:
         memory.gather_heap()
     if state == STATES[2]:
@@ -62,7 +65,7 @@ def measure(state: str) -> dict[str, float]:
         exec(_CELL, space)
         order = {"id": "check-it", "exercise": "it", "seed": 0}
         for _ in range(COPIES):
-            copy("for a check cell", memory.fork, lambda: Observer(order, space, json.dumps).run(_CHECK))
+            copy("for a check cell", memory.fork, lambda: Observer(order, space, json.dumps).run({"source": _CHECK}))
 
     for _ in range(COPIES):
         copy("empty", os.fork, lambda: None)

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from autograder.grading.jobs import missing_package, parsed, reference_job
+from autograder.grading.jobs import imports, missing_package, parsed, reference_job
 from autograder.grading.judge import judge
 
 BANK = Path(__file__).parent / "bank"
@@ -60,6 +60,7 @@ def faults(chapter, chosen, engine, seed=SEED):
     """Yield (entry, result, list of sentences) per bank answer; no sentences where all is as its head says."""
     checks = {cell.exercise: cell for cell in chapter.checks if missing_package(cell) is None}
     chosen = [entry for entry in chosen if entry.exercise in checks]
+    engine.expect(imports([chapter]))
     reference = next(iter(engine.run([reference_job(chapter, seed)])))
     observed = {cell.id: cell.observed for cell in reference.cells}
     by_key = {str(entry.path): entry for entry in chosen}

@@ -11,6 +11,7 @@ os.environ.setdefault("JUPYTER_PLATFORM_DIRS", "1")
 def engine():
     """The engine that this machine offers, open for the whole session."""
     with open_engine(jobs=2) as opened:
+        opened.expect(())
         yield opened
 
 

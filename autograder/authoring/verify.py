@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from autograder.engine.api import CellRun, Engine, Job, Run
 from autograder.grading.course import Chapter
-from autograder.grading.jobs import missing_package, parsed, reference_job
+from autograder.grading.jobs import imports, missing_package, parsed, reference_job
 from autograder.grading.judge import broken_checks
 from autograder.grammar import CheckCell
 
@@ -34,6 +34,7 @@ class Verification:
 def verify(chapter: Chapter, engine: Engine) -> Verification:
     """Run a chapter's reference answers under two seeds and compare."""
     found = Verification(chapter.name)
+    engine.expect(imports([chapter]))
     runs = {run.key: run for run in engine.run([_job(chapter, seed) for seed in SEEDS])}
     first, second = (runs[str(seed)] for seed in SEEDS)
     for run in (first, second):

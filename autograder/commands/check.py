@@ -25,8 +25,8 @@ from autograder.commands.shared import ENGINE, ROOT, SANDBOX, console, course_ab
 def check(files: tuple[str, ...], chapter: str | None, root: Path, engine: str, sandbox: str) -> None:
     from autograder.engine import open_engine
 
-    # First of all the engine: while it imports torch, we import the rest. For one file it imports less.
-    with open_engine(engine, sandbox, 1, once=len(files) == 1) as runner:
+    # First of all the engine: while it imports torch, we import the rest.
+    with open_engine(engine, sandbox, 1) as runner:
         from autograder.grading.course import CourseError
         from autograder.grading.learner import check_file, released_chapters
         from autograder.lab.table import CheckTable, Row

@@ -74,15 +74,20 @@ def grade(
     url = gradebook or f"sqlite:///{(out / 'gradebook.db').resolve()}"
     # The engine comes before any source, submission or gradebook is opened; while it imports torch, we import the rest.
     with running_engine(engine, sandbox, jobs, device) as runner:
+        from autograder.grading.intake import strays, student_folders
+        from autograder.grading.jobs import imports
+
+        course = load_course(root, chosen)
+        students = student_folders(submitted)
+        runner.expect(imports(course.chapters.values()), len(students) * len(course.chapters))
+
         from autograder.grading.campaign import Campaign
         from autograder.grading.gradebook import Book
-        from autograder.grading.intake import strays, student_folders
         from autograder.grading.late import read_config
         from autograder.grading.references import observe_references
         from autograder.reporting.table import class_table
         from autograder.terminal import TABLE_ROWS, print_summary, progress
 
-        course = load_course(root, chosen)
         # A gradebook keeps its seed, so that a second run grades only what is new.
         seed = seed if seed is not None else _seed(url, course.course_id)
         references = observe_references(runner, course.chapters.values(), seed)
@@ -91,7 +96,7 @@ def grade(
             book.keep("seed", str(seed))
             for chapter in course.chapters.values():
                 book.register(chapter)
-            known = {*student_folders(submitted), *book.students()}
+            known = {*students, *book.students()}
             with progress(console, len(known) * len(course.chapters)) as advance:
                 campaign = Campaign(course, runner, book, references, seed, regrade=regrade, on_result=advance)
                 result = campaign.run(submitted)

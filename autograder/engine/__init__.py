@@ -29,7 +29,6 @@ def open_engine(
     *,
     device: str = "cpu",
     hide: Iterable[str] = (),
-    once: bool = False,
 ) -> Engine:
     """Choose an engine and a sandbox by what was asked for and what this machine offers.
 
@@ -45,8 +44,6 @@ def open_engine(
         What submitted code may use. "cuda" takes the kernel engine, one notebook after another.
     hide : iterable of str
         Absolute paths of folders that runs must not see, should they lie inside the interpreter's or the system's folders.
-    once : bool
-        Whether it is opened for one notebook. It starts sooner then, and cells import what few notebooks need.
 
     Returns
     -------
@@ -81,7 +78,7 @@ def open_engine(
             why.append("the warm engine needs Linux")
         else:
             try:
-                return _warm(engine, sandbox, jobs, tuple(hide), once)
+                return _warm(engine, sandbox, jobs, tuple(hide))
             except EngineUnavailable as error:
                 if engine == "warm":
                     raise
@@ -91,17 +88,17 @@ def open_engine(
     return _kernel(sandbox, jobs, why)
 
 
-def _warm(engine: str, sandbox: str, jobs: int, hide: tuple[str, ...], once: bool) -> Engine:
+def _warm(engine: str, sandbox: str, jobs: int, hide: tuple[str, ...]) -> Engine:
     from autograder.engine.warm import WarmEngine
 
     if sandbox == "off":
-        return WarmEngine(isolated=False, jobs=jobs, why="you asked for none", once=once)
+        return WarmEngine(isolated=False, jobs=jobs, why="you asked for none")
     try:
-        return WarmEngine(isolated=True, jobs=jobs, hide=hide, once=once)
+        return WarmEngine(isolated=True, jobs=jobs, hide=hide)
     except EngineUnavailable as error:
         if engine == "auto" or sandbox == "require":
             raise
-        return WarmEngine(isolated=False, jobs=jobs, why=str(error).rstrip("."), once=once)
+        return WarmEngine(isolated=False, jobs=jobs, why=str(error).rstrip("."))
 
 
 def _no_cuda() -> str | None:

@@ -151,6 +151,17 @@ class Engine(Protocol):
     def describe(self) -> str:
         """One line: which engine, and what protects this machine from the code it runs."""
 
+    def expect(self, modules: Iterable[str], jobs: int = 0) -> None:
+        """Be told what is to come, so that it can be prepared while the caller does something else.
+
+        Parameters
+        ----------
+        modules : iterable of str
+            What the course's cells import; never what a submission imports.
+        jobs : int
+            How many jobs there may be; 0 where that is not known.
+        """
+
     def run(self, jobs: Iterable[Job]) -> Iterator[Run]:
         """Run jobs, several at once, and yield one `Run` per job as they end, in any order. Reads `jobs` lazily."""
 

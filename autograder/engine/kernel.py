@@ -70,6 +70,9 @@ class KernelEngine:
             return f"Kernel engine, one at a time, on the GPU, which is not protected. Sandbox: {wall}."
         return f"Kernel engine, {self.jobs} at once. Sandbox: {wall}."
 
+    def expect(self, modules: Iterable[str], jobs: int = 0) -> None:
+        """Every kernel imports for itself."""
+
     def __enter__(self) -> KernelEngine:
         return self
 

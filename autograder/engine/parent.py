@@ -12,6 +12,7 @@ import sys
 import tempfile
 import threading
 import weakref
+from collections.abc import Iterable
 from typing import Any
 
 from autograder.engine.api import EngineUnavailable
@@ -30,10 +31,10 @@ class Parent:
     missing : list of str
         Parts of the wall that this machine does not offer.
     memory : int
-        Bytes of anonymous memory that a child is born with; known once the parent is ready.
+        Bytes of anonymous memory that the last child was born with.
     """
 
-    def __init__(self, isolated: bool, hide: tuple[str, ...] = (), once: bool = False, trial: bool = False) -> None:
+    def __init__(self, isolated: bool, hide: tuple[str, ...] = (), trial: bool = False) -> None:
         with whole():
             self.scratch = tempfile.mkdtemp(prefix="autograder-")
             for folder in ("home", "root", "trial"):
@@ -42,14 +43,15 @@ class Parent:
             self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "autograder.engine.inside.zygote", str(theirs.fileno()), self.scratch,
-                 "trial" if trial else "isolate" if isolated else "plain", "once" if once else "often", *hide],
+                 "trial" if trial else "isolate" if isolated else "plain", *hide],
                 pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=environment(home),
                 cwd=home, start_new_session=True,
             )  # fmt: skip
             theirs.close()
             # Also where an interrupt loses this object before anybody can close it.
             self.close = weakref.finalize(self, _end_parent, self.control, self.process, self.scratch)
-        self.lock, self.ready, self.memory = threading.Lock(), False, 0
+        self.lock, self.memory = threading.Lock(), 0
+        self.awaited = 1  # answers to come: that it is ready, and one for each thing it was told to expect
         self.missing: list[str] = self._hear(TRIAL)["missing"]
 
     def _hear(self, seconds: float) -> dict[str, Any]:
@@ -65,12 +67,18 @@ class Parent:
             )
         return answer
 
+    def expect(self, modules: Iterable[str], jobs: int = 0) -> None:
+        """See `api.Engine.expect`. It does so before the next fork."""
+        with self.lock, contextlib.suppress(OSError):
+            self.control.send(json.dumps({"modules": sorted(modules), "jobs": jobs}).encode())
+            self.awaited += 1
+
     def await_ready(self) -> None:
         """Return once everything is imported."""
         with self.lock:
-            if not self.ready:
+            while self.awaited:
                 self.memory = self._hear(START)["memory"]
-                self.ready = True
+                self.awaited -= 1
 
     def fork(self, order: dict[str, Any]) -> tuple[socket.socket, int]:
         """A fresh child: its channel and a pidfd."""
@@ -81,8 +89,9 @@ class Parent:
             with self.lock, theirs:
                 socket.send_fds(self.control, [json.dumps(order).encode()], [theirs.fileno()])
                 body, descriptors, _, _ = socket.recv_fds(self.control, 65536, 1)
-            if body:
-                return ours, descriptors[0]
+                if descriptors:
+                    self.memory = json.loads(body)["memory"]
+                    return ours, descriptors[0]
         except OSError:
             pass
         ours.close()

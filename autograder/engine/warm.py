@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import itertools
+import marshal
 import os
 import select
 import shutil
@@ -14,7 +15,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from autograder.engine import processes
@@ -52,15 +53,14 @@ class WarmEngine:
         limits: Limits | None = None,
         hide: tuple[str, ...] = (),
         why: str = "",
-        once: bool = False,
     ) -> None:
         self.sandbox, self.jobs, self.limits = "namespaces" if isolated else "none", jobs, limits or Limits()
-        self.isolated, self.hide, self.once = isolated, hide, once
-        self.why = why
+        self.isolated, self.hide, self.why = isolated, hide, why
+        self.expected: set[str] | None = None  # modules; None where a notebook or two are to come
         self.lane, self.stopping = Lane(), threading.Event()
         self._places, self._lock = itertools.cycle(range(60_000)), threading.Lock()
         self._ending: list[int] = []
-        self._parent = Parent(isolated, hide, once)
+        self._parent = Parent(isolated, hide)
 
     def describe(self) -> str:
         """One line: which engine, and what protects this machine."""
@@ -79,6 +79,12 @@ class WarmEngine:
         self.stopping.set()
         self._await_ends(ENDING)
         self._parent.close()
+
+    def expect(self, modules: Iterable[str], jobs: int = 0) -> None:
+        new = set(modules) - (self.expected or set())
+        if new or jobs or self.expected is None:
+            self.expected = (self.expected or set()) | new
+            self._parent.expect(new, jobs)
 
     def run(self, jobs: Iterable[Job]) -> Iterator[Run]:
         self.stopping.clear()
@@ -116,7 +122,9 @@ class WarmEngine:
                     raise
                 if self._parent.process.poll() is not None:  # ended by somebody: once more
                     self._parent.close()
-                    self._parent = Parent(self.isolated, self.hide, self.once)
+                    self._parent = Parent(self.isolated, self.hide)
+                    if self.expected is not None:
+                        self._parent.expect(self.expected)
             return self._parent.fork(order)
 
     def _end(self, pidfd: int) -> None:
@@ -150,6 +158,12 @@ def _readable(seconds: float, *descriptors: int) -> set[int]:
     return {descriptor for descriptor, _ in poll.poll(seconds * 1000)}
 
 
+@lru_cache(maxsize=256)
+def _compiled(program: str, id: str) -> str:
+    """The code of a check cell's program: compiled here once for a class, for the same interpreter."""
+    return base64.b64encode(marshal.dumps(compile(program, f"<{id}>", "exec", dont_inherit=True))).decode("ascii")
+
+
 def send_signal(pidfd: int, number: int) -> None:
     with contextlib.suppress(ProcessLookupError):
         signal.pidfd_send_signal(pidfd, number)
@@ -181,7 +195,7 @@ class _Pass(Pass):
             self._send({**order, "source": program})
         else:  # the snapshot reads the program itself
             self._send({**order, "pause": bool(cell.hidden)})
-            self._send({"source": program})
+            self._send({"code": _compiled(program, cell.id)})
 
     def interrupt(self) -> None:
         send_signal(self.pidfd, signal.SIGINT)

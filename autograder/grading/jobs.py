@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import ast
+import contextlib
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from importlib.util import find_spec
 
@@ -35,13 +37,28 @@ def _programs(source: str, expected: bool) -> tuple[str, str]:
     return grammar.program("visible", expected=expected), grammar.program("hidden", expected=expected)
 
 
+def imports(chapters: Iterable[Chapter]) -> set[str]:
+    """The modules that the chapters' course cells import, and the packages that their check cells ask for by a tag."""
+    cells = [cell for chapter in chapters for cell in chapter.cells]
+    found = {package for cell in cells for package in _packages(cell)}
+    for cell in cells:
+        if cell.role == "course":
+            with contextlib.suppress(SyntaxError):  # magics
+                for node in ast.walk(ast.parse(cell.source)):
+                    if isinstance(node, ast.Import):
+                        found |= {alias.name for alias in node.names}
+                    elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                        found.add(node.module)
+    return found
+
+
+def _packages(cell: CourseCell) -> list[str]:
+    return [tag.removeprefix("needs-") for tag in cell.metadata.get("tags", ()) if tag.startswith("needs-")]
+
+
 def missing_package(cell: CourseCell) -> str | None:
     """The package that a check cell's tag `needs-PACKAGE` asks for and that is not installed here, else None."""
-    for tag in cell.metadata.get("tags", ()):
-        package = tag.removeprefix("needs-")
-        if package != tag and find_spec(package) is None:
-            return str(package)
-    return None
+    return next((package for package in _packages(cell) if find_spec(package) is None), None)
 
 
 def reference_job(

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from autograder.engine.api import Engine
 from autograder.grading.course import Chapter, CourseError
-from autograder.grading.jobs import parsed, reference_job
+from autograder.grading.jobs import imports, parsed, reference_job
 from autograder.grading.judge import broken_checks
 from autograder.lab.observe import Observation
 
@@ -32,6 +32,7 @@ def observe_references(engine: Engine, chapters: Iterable[Chapter], seed: int) -
         Where a reference does not run or fails its own checks here: then nobody is graded.
     """
     known = {chapter.name: chapter for chapter in chapters}
+    engine.expect(imports(known.values()))
     found: dict[str, dict[str, dict[str, Observation]]] = {}
     jobs = (replace(reference_job(chapter, seed), key=name) for name, chapter in known.items())
     for run in engine.run(jobs):

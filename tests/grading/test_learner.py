@@ -28,7 +28,7 @@ def released(course):
 
 @pytest.fixture(scope="module")
 def lean():
-    with open_engine(jobs=1, once=True) as opened:
+    with open_engine(jobs=1) as opened:
         yield opened
 
 

@@ -131,7 +131,7 @@ class Copies:
         """
         with self._as_it_was(here.names), snapshot.no_trace(self.work):
             snapshot.silence()
-            fine = here.observer.run(program)
+            fine = here.observer.run({"source": program})
             here.names = dict(self.space)
         if fine and id is not None and not here.observer.probe.timed_out:
             self.waiting[id] = here

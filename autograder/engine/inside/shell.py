@@ -155,10 +155,7 @@ def build(ipython_dir: str) -> Shell:
     """The shell, before any fork: no history file, no thread."""
     config = Config()
     config.HistoryManager.enabled = False
-    shell = Shell.instance(config=config, ipython_dir=ipython_dir)
-    if "matplotlib_inline.backend_inline" in sys.modules:  # a kernel's shell is there first, so the backend finds it
-        sys.modules["matplotlib_inline.backend_inline"]._enable_matplotlib_integration()
-    return shell
+    return Shell.instance(config=config, ipython_dir=ipython_dir)
 
 
 _REHEARSAL = """
@@ -203,7 +200,7 @@ def rehearse(shell: Shell) -> None:
         for cell in _REHEARSAL.split("--\n"):
             run(cell)
         order = {"id": "rehearsal", "exercise": None, "seed": 0}
-        Observer(order, shell.user_ns, lambda message: json.dumps(message)).run(_CHECK)
+        Observer(order, shell.user_ns, lambda message: json.dumps(message)).run({"source": _CHECK})
         run.keywords["loop"].close()
         sys.stdout, sys.stderr = streams
     shell.reset(new_session=True)
@@ -239,26 +236,25 @@ def _cancel_on_interrupt(future: asyncio.Future[Any], loop: asyncio.AbstractEven
 
 
 async def _execute(shell: Shell, code: str) -> bool:
-    shell.display_failed = False
+    """As `run_cell` of IPython does, but transforms the cell once; a kernel does so twice."""
+    shell.display_failed, result = False, None
     try:
         transformed, failure = shell.transform_cell(code), None
     except Exception:
         transformed, failure = code, sys.exc_info()
-    if shell.should_run_async(code, transformed_cell=transformed, preprocessing_exc_tuple=failure):
-        future = asyncio.ensure_future(
-            shell.run_cell_async(
-                code, store_history=True, transformed_cell=transformed, preprocessing_exc_tuple=failure
-            )
-        )
-        result = None
-        with _cancel_on_interrupt(future, asyncio.get_running_loop()):
-            try:
+    prepared: Any = {"transformed_cell": transformed, "preprocessing_exc_tuple": failure}
+    running = shell.run_cell_async(code, store_history=True, **prepared)
+    try:
+        # To tell costs a compilation, and no cell waits without one of these words.
+        if ("await" in transformed or "async" in transformed) and shell.should_run_async(code, **prepared):
+            future = asyncio.ensure_future(running)
+            with _cancel_on_interrupt(future, asyncio.get_running_loop()):
                 result = await future
-            finally:
-                shell.events.trigger("post_execute")
-                shell.events.trigger("post_run_cell", result)
-    else:
-        result = shell.run_cell(code, store_history=True)
+        else:
+            result = await running  # which never waits, so that a cell may start a loop of its own
+    finally:
+        shell.events.trigger("post_execute")
+        shell.events.trigger("post_run_cell", result)
     return bool(result is not None and result.success and not shell.display_failed)
 
 

@@ -7,9 +7,11 @@ notebook has run: until then no process of the run has read a word of it.
 from __future__ import annotations
 
 import asyncio
+import base64
 import builtins
 import contextlib
 import io
+import marshal
 import os
 import signal
 import sys
@@ -53,11 +55,15 @@ class Observer:
     def _observed(self, label: str, value: Any) -> None:
         self.emit({"type": "observation", "id": self.id, "label": label, "value": value})
 
-    def run(self, source: str) -> bool:
-        """Run input statements and calls of `check`; returns whether they went through."""
+    def run(self, program: dict[str, Any]) -> bool:
+        """Run input statements and calls of `check`, sent as "source" or as "code"; returns whether they went through."""
         self.space["check"] = self.probe
         try:
-            exec(compile(source, f"<{self.id}>", "exec"), self.space)
+            if "code" in program:
+                code = marshal.loads(base64.b64decode(program["code"]))
+            else:
+                code = compile(program["source"], f"<{self.id}>", "exec", dont_inherit=True)
+            exec(code, self.space)
         except BaseException as error:
             text = "".join(traceback.format_exception_only(error)).strip()
             self.emit({"type": "failed", "id": self.id, "text": text[:2000]})
@@ -86,7 +92,7 @@ def observe(wire: Wire, order: dict[str, Any], space: dict[str, Any]) -> bool:
     silence()
     observer = Observer(order, space, wire.send)
     program = wire.receive()
-    if program is None or not observer.run(program["source"]):
+    if program is None or not observer.run(program):
         return False
     if not order["pause"] or observer.probe.timed_out:
         return True
@@ -95,7 +101,7 @@ def observe(wire: Wire, order: dict[str, Any], space: dict[str, Any]) -> bool:
     os.kill(os.getpid(), signal.SIGSTOP)
     let_be_measured(False)
     program = wire.receive()
-    return program is not None and observer.run(program["source"])
+    return program is not None and observer.run(program)
 
 
 def child(run: Callable[[], bool]) -> int:

@@ -17,6 +17,8 @@ import signal
 import socket
 import sys
 import tempfile
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,20 +32,26 @@ from autograder.engine.inside.wire import Wire
 if TYPE_CHECKING:  # the shell imports IPython; the wall is tried before
     from autograder.engine.inside.shell import Shell
 
+MANY = 16  #: children after which it pays to make forks cheap: that takes as long as it then saves in so many
+_USUAL = (
+    "matplotlib.pyplot",
+    "matplotlib_inline.backend_inline",
+    "torch.fx.experimental.symbolic_shapes",  # sympy: a backward with an explicit gradient imports it
+    "torch.utils.serialization.config",  # torch.save imports it
+)
+_TRITON = ("triton.compiler.code_generator", "triton.experimental")  # the interpreter's first launch imports them
 
-def prepare(ipython_dir: str, once: bool) -> Shell:
-    """Import what children find in memory, and build the shell that they go on with.
+
+def prepare(ipython_dir: str) -> Shell:
+    """Import what every notebook needs, and build the shell that children go on with.
 
     Parameters
     ----------
     ipython_dir : str
         An empty folder.
-    once : bool
-        Whether one notebook is all that will run. Then only what every notebook needs is imported here, and its cells
-        import the rest, as in a kernel.
     """
     gc.disable()  # nothing that is imported goes away, so looking through it takes time only; put_back turns it on
-    os.environ["TRITON_INTERPRET"] = "1"  # a child sees no GPU; torch._dynamo imports Triton, which reads this once
+    os.environ["TRITON_INTERPRET"] = "1"  # a child sees no GPU; Triton reads this once, when it is imported
     import matplotlib.font_manager  # noqa: F401  # the list of fonts is read here, where it can be found
     import numpy.random  # noqa: F401  # the first seed imports it
     import torch
@@ -54,66 +62,110 @@ def prepare(ipython_dir: str, once: bool) -> Shell:
     torch.set_num_threads(1)
     with contextlib.suppress(RuntimeError):
         torch.set_num_interop_threads(1)
-    if not once:
-        import_the_rest()
     built = shell.build(ipython_dir)
     gc.freeze()
-    if not once:
-        shell.rehearse(built)
     return built
 
 
-def import_the_rest() -> None:
-    """What some notebook or other imports."""
-    import matplotlib.pyplot  # noqa: F401
-    import matplotlib_inline.backend_inline  # noqa: F401
-    import torch._dynamo  # a second or more: torch.utils.checkpoint and dispatch modes import it at their first call
-    import torch.fx.experimental.symbolic_shapes  # sympy: backward with an explicit gradient imports it
-    import torch.utils.serialization.config  # noqa: F401  # torch.save imports it
+def import_ahead(modules: Iterable[str]) -> None:
+    """Import what many notebooks are about to import.
 
-    with contextlib.suppress(ImportError):  # what the interpreter imports at its first launch
-        import triton.compiler.code_generator
-        import triton.experimental  # noqa: F401
-
+    Parameters
+    ----------
+    modules : iterable of str
+        What their cells import, beyond what nearly all do.
+    """
+    gc.disable()
     import autograder.lab
 
-    for module in pkgutil.iter_modules(autograder.lab.__path__, "autograder.lab."):
+    lab = [module.name for module in pkgutil.iter_modules(autograder.lab.__path__, "autograder.lab.")]
+    for name in (*_USUAL, *lab, *modules, *(_TRITON if "triton" in modules else ())):
         with contextlib.suppress(ImportError):  # one that needs what is not installed here
-            importlib.import_module(module.name)
+            importlib.import_module(name)
+    gc.freeze()
 
 
 class Zygote:
-    """Answers the grader's requests for a fresh child.
+    """Answers the grader's requests: to import ahead, and for a fresh child.
 
     Parameters
     ----------
     control : socket.socket
-        A sequenced-packet socket: a request carries the child's end of its channel, the answer a pidfd.
+        A sequenced-packet socket: a request for a child carries that one's end of its channel, the answer a pidfd.
     shell : Shell
         The shell that every child goes on with.
-    isolated : bool
-        Whether children shut themselves in.
+    place : str
+        A folder to be in.
+    shut : callable or None
+        Moves this process to the root folder that children see, before the first of them. None where children are not
+        shut in.
     """
 
-    def __init__(self, control: socket.socket, shell: Shell, isolated: bool) -> None:
-        self.control, self.shell = control, shell
-        self.births = isolate.Births() if isolated else None
+    def __init__(self, control: socket.socket, shell: Shell, place: str, shut: Callable[[], None] | None) -> None:
+        self.control, self.shell, self.place, self.shut = control, shell, place, shut
+        self.births = isolate.Births() if shut else None
+        self.forks, self.rehearsed, self.gathered = 0, False, False
+        self.memory = 0  #: bytes of anonymous memory that a child is born with
 
     def serve(self) -> None:
-        """Fork until the grader hangs up."""
+        """Obey until the grader hangs up."""
+        from autograder.engine.inside.shell import rehearse
+
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps
+        self.settle()
         while True:
             body, descriptors, _, _ = socket.recv_fds(self.control, 65536, 4)
             if not body:
                 return
             order = json.loads(body)
-            pid = self.births.fork() if self.births else os.fork()
-            if pid == 0:
-                self._child(order, descriptors[0])
-            pidfd = os.pidfd_open(pid)
-            socket.send_fds(self.control, [b"{}"], [pidfd])
-            for descriptor in (pidfd, *descriptors):
-                os.close(descriptor)
+            if "modules" in order:
+                import_ahead(order["modules"])
+                if not self.rehearsed:
+                    self.rehearsed = True
+                    rehearse(self.shell)
+                if order["jobs"] >= MANY:
+                    self.gather()
+                self.settle()
+            else:
+                self._fork(order, descriptors)
+
+    def settle(self) -> None:
+        """Make this process one that can be copied, and say so.
+
+        Raises
+        ------
+        OSError
+            Where it has threads.
+        """
+        World(self.place).put_back()
+        threads = len(os.listdir("/proc/self/task"))
+        if threads > 1:
+            raise OSError(f"a library started {threads - 1} threads")
+        self.memory = anonymous()
+        _answer(self.control, type="fine", memory=self.memory)
+
+    def gather(self) -> None:
+        """Make forks cheap."""
+        if not self.gathered:
+            self.gathered = True
+            gather_heap()
+            gather_code()
+            self.memory = anonymous()
+
+    def _fork(self, order: dict[str, Any], descriptors: list[int]) -> None:
+        if not self.forks and self.shut:
+            self.shut()
+            self.place, self.rehearsed = "/", True
+        self.forks += 1
+        if self.forks == MANY:
+            self.gather()
+        pid = self.births.fork() if self.births else os.fork()
+        if pid == 0:
+            self._child(order, descriptors[0])
+        pidfd = os.pidfd_open(pid)
+        socket.send_fds(self.control, [json.dumps({"memory": self.memory}).encode()], [pidfd])
+        for descriptor in (pidfd, *descriptors):
+            os.close(descriptor)
 
     def _child(self, order: dict[str, Any], channel: int) -> None:
         try:
@@ -153,9 +205,9 @@ def _temporary(work: str) -> str:
 
 
 def main() -> None:
-    """Start as `python -m autograder.engine.inside.zygote DESCRIPTOR SCRATCH isolate|plain|trial once|often [HIDDEN ...]`."""
+    """Start as `python -m autograder.engine.inside.zygote DESCRIPTOR SCRATCH isolate|plain|trial [HIDDEN ...]`."""
     control = socket.socket(fileno=int(sys.argv[1]))
-    scratch, wall, once, hidden = sys.argv[2], sys.argv[3], sys.argv[4] == "once", sys.argv[5:]
+    scratch, wall, hidden = sys.argv[2], sys.argv[3], sys.argv[4:]
     package, isolated = str(Path(__file__).parents[2]), wall != "plain"
     sys.argv[:] = [""]
     try:
@@ -166,23 +218,13 @@ def main() -> None:
         _answer(control, type="fine", missing=missing)
         if wall == "trial":
             return
-        shell = prepare(scratch + "/home", once)
-        World(scratch).put_back()
-        if isolated:
-            isolate.build_root(scratch + "/root", package, hidden)
+        shell = prepare(scratch + "/home")
         sys.path[:] = ["", *(path for path in sys.path if not path.startswith(scratch))]
-        if not once:
-            gather_heap()
-            gather_code()
-        zygote = Zygote(control, shell, isolated)
-        threads = len(os.listdir("/proc/self/task"))
-        if threads > 1:
-            raise OSError(f"a library started {threads - 1} threads")
+        shut = partial(isolate.build_root, scratch + "/root", package, hidden) if isolated else None
+        Zygote(control, shell, scratch, shut).serve()
     except OSError as error:
         _answer(control, type="refused", why=str(error))
         return
-    _answer(control, type="fine", memory=anonymous())
-    zygote.serve()
     os._exit(0)  # the grader has hung up; to take the interpreter down in order would keep it waiting
 
 
