@@ -1027,7 +1027,7 @@ def stored_and_read(tensors, pairs=1, reseed=False, form=str):
         for number, tensor in enumerate(tensors):
             if reseed:
                 random.seed(0)
-                torch.manual_seed(0)
+                torch.default_generator.manual_seed(0)
                 if "numpy" in sys.modules:
                     sys.modules["numpy"].random.seed(0)
             packed.append((number % pairs, hooks[number % pairs][0](tensor)))

@@ -162,7 +162,7 @@ class Collector:
             output |= _bundle(message)
             if kind == "execute_result":
                 count = message.get("execution_count")
-                output["execution_count"] = count if isinstance(count, int) and 0 <= count < 2**31 else None
+                output["execution_count"] = count if type(count) is int and 0 <= count < 2**31 else None
         if self.clear_next:
             self._clear()
         size = _size(output)

@@ -46,6 +46,13 @@ def judge(
     ExerciseResult
         points x passed weight / total weight; 0 for a cell that had to be killed.
     """
+    with _alarms():
+        return _judge(grade_id, cell, run, reference, max_score)
+
+
+def _judge(
+    grade_id: str, cell: CheckCell, run: CellRun, reference: Mapping[str, Observation], max_score: float
+) -> ExerciseResult:
     observations = _counted(cell, run)
     differences = [_difference(call, observations, reference) for call in cell.calls]
     value_passed = any(d is None for call, d in zip(cell.calls, differences, strict=True) if call.kind != "raises")
@@ -62,16 +69,18 @@ def judge(
     return ExerciseResult(grade_id, _status(run), False, score, max_score, checks)
 
 
-def broken_checks(cell: CheckCell, observed: Mapping[str, Observation]) -> Iterator[tuple[CheckCall, str]]:
+def broken_checks(cell: CheckCell, observed: Mapping[str, Observation]) -> list[tuple[CheckCall, str]]:
     """The checks that the reference itself fails, with the reason. Needs `program(expected=True)` for expected values."""
-    for call in cell.calls:
-        if call.label not in observed:
-            yield call, NOT_RUN
-            continue
-        expected = observed.get(call.label + EXPECTED_MARK, observed[call.label])
-        difference = _verdict(call, observed[call.label], expected)
-        if difference is not None:
-            yield call, difference
+    broken = []
+    with _alarms():
+        for call in cell.calls:
+            difference: str | None = NOT_RUN
+            if call.label in observed:
+                expected = observed.get(call.label + EXPECTED_MARK, observed[call.label])
+                difference = _verdict(call, observed[call.label], expected)
+            if difference is not None:
+                broken.append((call, difference))
+    return broken
 
 
 def _counted(cell: CheckCell, run: CellRun) -> dict[str, Observation]:
@@ -149,10 +158,14 @@ class _TooSlow(Exception):
     pass
 
 
+def _can_alarm() -> bool:
+    return hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+
+
 @contextmanager
-def _bounded() -> Iterator[None]:
-    """Bound the time that data from a run can cost a predicate or a comparison."""
-    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+def _alarms() -> Iterator[None]:
+    """Where `_bounded` may be used. To set a handler takes longer than most comparisons, so it is set once for an exercise."""
+    if not _can_alarm():
         yield
         return
 
@@ -160,9 +173,20 @@ def _bounded() -> Iterator[None]:
         raise _TooSlow
 
     before = signal.signal(signal.SIGALRM, expire)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+@contextmanager
+def _bounded() -> Iterator[None]:
+    """Bound the time that data from a run can cost a predicate or a comparison."""
+    if not _can_alarm():
+        yield
+        return
     signal.setitimer(signal.ITIMER_REAL, PREDICATE_SECONDS)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)

@@ -44,6 +44,8 @@ class Meddling:
         self.engine, self.happens = engine, happens
         self.name, self.device = engine.name, engine.device
 
+        self.expect = engine.expect
+
     def run(self, jobs):
         return self.engine.run(self._watched(jobs))
 

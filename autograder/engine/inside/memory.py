@@ -6,6 +6,7 @@ import ctypes
 import gc
 import os
 import re
+import sys
 from pathlib import Path
 
 _HUGE = 1 << 21
@@ -18,11 +19,11 @@ _libc = ctypes.PyDLL(None, use_errno=True) if os.name == "posix" else None
 
 
 def fork() -> int:
-    """As os.fork, for a copy that lives while this process waits: without what Python and libraries do after a fork.
+    """As os.fork, but without what Python and libraries do after a fork.
 
-    That is for threads which the copy lacks, and for copies that go their own way (matplotlib opens its fonts anew). It writes
-    to some hundred pages (each handler of `logging` gets a new lock), and each is copied. A process with more threads than
-    one is copied by os.fork.
+    That is for threads which the copy lacks. It writes to some hundred pages (each handler of `logging` gets a new lock), and
+    each is copied. A process with more threads than one is copied by os.fork. Only matplotlib must be told where both
+    processes go on, and it is told before (`forget_fonts`).
     """
     try:
         alone = os.stat("/proc/self/task").st_nlink == 3  # ".", "..", and one entry for each thread
@@ -34,6 +35,13 @@ def fork() -> int:
     if pid < 0:
         raise OSError(ctypes.get_errno(), "this process cannot be copied")
     return pid
+
+
+def forget_fonts() -> None:
+    """Let matplotlib open its fonts anew: two processes that read one open file move each other's place in it."""
+    manager = sys.modules.get("matplotlib.font_manager")
+    if manager is not None:
+        manager._get_font.cache_clear()
 
 
 def gather_heap() -> None:

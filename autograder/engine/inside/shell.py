@@ -9,6 +9,7 @@ import contextlib
 import getpass
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -23,9 +24,10 @@ from IPython.core.compilerop import CachingCompiler
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.error import StdinNotImplementedError
+from IPython.core.inputtransformer2 import TransformerManager
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets import Any as AnyTrait
-from traitlets import CBool, Type
+from traitlets import CBool, Instance, Type
 from traitlets.config import Config
 
 from autograder.engine.inside.snapshot import Observer, raw_input
@@ -97,9 +99,27 @@ class Compiler(CachingCompiler):
         return f"{place}/{zlib.crc32(raw_code.encode('utf-8', 'replace'))}.py"
 
 
+class Transformer(TransformerManager):
+    """IPython's, but it does not look at every token of a cell that is plain Python, as most are."""
+
+    #: What a line that IPython changes needs: a help mark, a command, an escape at its start, a magic assigned; and line ends
+    #: that Python does not count as such.
+    _special = re.compile(r"[?\r\v\f\x1c-\x1e\x85\u2028\u2029]|!(?!=)|^\s*[%,;/]|=[\s\\]*%", re.MULTILINE)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._own = list(self.token_transformers)
+
+    def do_token_transforms(self, lines: list[str]) -> list[str]:
+        if self.token_transformers == self._own and not self._special.search("".join(lines)):
+            return lines
+        return cast(list[str], super().do_token_transforms(lines))
+
+
 class Shell(InteractiveShell):
     """Runs cells as a kernel would, without a kernel's sockets and threads."""
 
+    input_transformer_manager = Instance(Transformer, ())
     compiler_class = Type(Compiler)
     displayhook_class = Type(Hook)
     display_pub_class = Type(Publisher)

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autograder.engine.inside import isolate
-from autograder.engine.inside.memory import anonymous, gather_code, gather_heap
+from autograder.engine.inside.memory import anonymous, forget_fonts, gather_code, gather_heap
 from autograder.engine.inside.putback import World
 from autograder.engine.inside.streams import capture_descriptors
 from autograder.engine.inside.syscalls import PR_SET_CHILD_SUBREAPER, prctl
@@ -138,6 +138,7 @@ class Zygote:
             Where it has threads.
         """
         World(self.place).put_back()
+        forget_fonts()
         threads = len(os.listdir("/proc/self/task"))
         if threads > 1:
             raise OSError(f"a library started {threads - 1} threads")
