@@ -43,7 +43,6 @@ class Meddling:
     def __init__(self, engine, **happens):
         self.engine, self.happens = engine, happens
         self.name, self.device = engine.name, engine.device
-
         self.expect = engine.expect
 
     def run(self, jobs):
