@@ -1062,7 +1062,7 @@ def existing_files_touched():
     """Make files whose names are like the next ones, pack, and count those that changed."""
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as two:
         pack, unpack = disk_hooks(one)
-        first = [pack(torch.ones(2)) for _ in range(2)]
+        first = [pack(torch.ones(2)) for _ in range(4)]
         names = [path.name for path in files(one)]
         guesses = {*names, "0", "1", "0.pt", "1.pt", "0.npy", "1.npy"}
         for name in names[-1:]:
@@ -1073,7 +1073,7 @@ def existing_files_touched():
             (Path(two) / guess).write_bytes(b"mine")
         pack, unpack = disk_hooks(two)
         del first  # ids and addresses are free again
-        packed = [pack(torch.ones(2)) for _ in range(2)]
+        packed = [pack(torch.ones(2)) for _ in range(4)]
         touched = sum((Path(two) / guess).read_bytes() != b"mine" for guess in guesses)
         del packed
         return touched + sum(not (Path(two) / guess).exists() for guess in guesses)

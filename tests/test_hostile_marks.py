@@ -186,14 +186,7 @@ def test_an_attack_earns_nothing_and_costs_nobody(graded, number, attack):
 def test_honest_exercises_beside_an_attack_keep_their_marks(graded):
     _, results = graded
     lost = [attack for number, attack in enumerate(ATTACKS) if results[f"x{number:02}"].score != 1.0]
-    # These break the very machinery that runs their own notebook; nobody does so in honest work.
-    assert set(lost) <= {
-        "patched builtins, json and torch",
-        "swapped code of the probe",
-        "emits by itself",
-        "replaced seed",
-        "hooks of the shell",
-    }, lost
+    assert not lost
 
 
 def test_the_released_expressions_earn_the_visible_points_at_most(built_course, engine, tmp_path):

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import html
 import json
+import os
+import platform
+import re
+import zlib
 from collections.abc import Container, Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
@@ -81,6 +85,20 @@ def encode(notebook: Notebook) -> bytes:
     return json.dumps(notebook, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
 
 
+_HERE = f"{zlib.crc32(platform.node().encode()):08x}"  #: this machine, in a file's name
+_LEFTOVER = re.compile(r"\.([0-9a-f]{8})-(\d+)-[0-9a-f]{8}\.(?:new|old)$")
+
+
+def _is_alive(pid: int) -> bool:
+    if os.name == "posix":  # elsewhere signal 0 is not a question
+        with suppress(PermissionError):
+            try:
+                os.kill(pid, 0)
+            except ProcessLookupError:
+                return False
+    return True
+
+
 class Files:
     """Files that appear together with a transaction, or not at all.
 
@@ -89,7 +107,7 @@ class Files:
     """
 
     def __init__(self) -> None:
-        self._mark = token_hex(4)  # another grader may write the same files
+        self._mark = f"{_HERE}-{os.getpid()}-{token_hex(4)}"  # another grader may write the same files
         self._staged: list[tuple[Path, Path]] = []
         self._removed: list[Path] = []
         self._published: list[tuple[Path, Path | None]] = []
@@ -137,6 +155,15 @@ class Files:
         except OSError:  # a file system without links; for a moment nothing stands at the path
             path.replace(old)
         self._published.append((path, old))
+
+    @staticmethod
+    def sweep(folder: Path) -> None:
+        """Remove what a grader that was killed on this machine has left in `<folder>/<student>/<chapter>`."""
+        for leftover in folder.glob("*/*/.*"):
+            found = _LEFTOVER.search(leftover.name)
+            if found and found[1] == _HERE and not _is_alive(int(found[2])):
+                with suppress(OSError):
+                    leftover.unlink()
 
     def __enter__(self) -> Files:
         return self

@@ -95,7 +95,10 @@ class Book:
         wait : float
             Seconds to wait for another writer (SQLite).
         """
-        return cls(Database(url, course_id, wait), autograded, config)
+        database = Database(url, course_id, wait)
+        if autograded is not None:
+            Files.sweep(autograded)
+        return cls(database, autograded, config)
 
     def close(self) -> None:
         """Let go of the database."""

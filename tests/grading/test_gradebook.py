@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from nbgrader.api import Gradebook
 from traitlets.config import Config
 
-from autograder.grading.autograded import autograded_notebook
+from autograder.grading.autograded import Files, autograded_notebook
 from autograder.grading.course import chapter_of
 from autograder.grading.gradebook import Book, BookError, Written
 from autograder.grading.late import penalty_rule, read_config
@@ -631,3 +631,22 @@ def test_a_chapter_must_be_entered_first(tmp_path):
         with pytest.raises(BookError, match="has no chapter '01-graph'"):
             book.write([written("ada")])
         assert book.students() == []
+
+
+def test_what_a_killed_grader_left_is_swept_away(tmp_path):
+    folder = tmp_path / "autograded" / "s1" / "01-graph"
+    folder.mkdir(parents=True)
+    dead = subprocess.Popen([sys.executable, "-c", "pass"])
+    dead.wait()
+    with Files() as files:
+        files.stage(folder / "01-graph.ipynb", b"{}")
+        (mine,) = folder.iterdir()
+        left = mine.with_name(mine.name.replace(f"-{os.getpid()}-", f"-{dead.pid}-"))
+        elsewhere = left.with_name(
+            left.name.replace(".ipynb.", ".ipynb.00000000-", 1).replace("00000000-", "0000000f-", 1)
+        )
+        for path in (left, elsewhere, folder / ".hidden"):
+            path.write_bytes(b"")
+        Book.open(f"sqlite:///{tmp_path}/gradebook.db", "course", tmp_path / "autograded").close()
+        assert not left.exists()
+        assert mine.exists() and elsewhere.exists() and (folder / ".hidden").exists()

@@ -16,6 +16,7 @@ from ipykernel.ipkernel import IPythonKernel
 from ipykernel.kernelapp import IPKernelApp
 
 from autograder.engine.inside.copies import Copies
+from autograder.engine.inside.machinery import Machinery
 from autograder.engine.inside.putback import Names, World
 from autograder.lab.seeds import seed_everything
 
@@ -41,6 +42,7 @@ class Kernel(IPythonKernel):
         torch.set_num_threads(1)
         assert self.shell is not None
         self.names, self.world = Names(self.shell.user_ns), World(os.getcwd())
+        self.machinery = Machinery()
         self.world.keep_streams = False  # this kernel's own streams come and go
         self.copies = Copies(self.shell.user_ns, os.getcwd(), self._emit)
 
@@ -56,6 +58,7 @@ class Kernel(IPythonKernel):
             self._start()
         assert self.names is not None
         self.world.put_back()
+        self.machinery.put_back()
         signal.signal(signal.SIGINT, signal.default_int_handler)
         self.names.put_back()
         seed_everything(order["seed"], order["id"])

@@ -15,6 +15,7 @@ from autograder.engine.inside import shell as shells
 from autograder.engine.inside import snapshot
 from autograder.engine.inside.exhaustion import Gauge
 from autograder.engine.inside.isolate import ROOM, WORK
+from autograder.engine.inside.machinery import Machinery
 from autograder.engine.inside.putback import Names, World
 from autograder.engine.inside.streams import Desk
 from autograder.engine.inside.wire import Wire
@@ -36,9 +37,19 @@ class Session:
         What `streams.capture_descriptors` returned.
     memory : int
         Bytes that the run may hold.
+    machinery : Machinery
+        As it was before any cell.
     """
 
-    def __init__(self, wire: Wire, shell: shells.Shell, work: str, captured: dict[str, int], memory: int) -> None:
+    def __init__(
+        self,
+        wire: Wire,
+        shell: shells.Shell,
+        work: str,
+        captured: dict[str, int],
+        memory: int,
+        machinery: Machinery,
+    ) -> None:
         self.wire, self.shell, self.work = wire, shell, work
         self.desk = Desk(wire.send, captured)
         shells.attach(shell, self.desk)
@@ -47,7 +58,7 @@ class Session:
         self.room = ROOM if isolated else work  #: where its files may be
         self.gauge = Gauge(memory, work, disk=isolated)
         self.names = Names(shell.user_ns)
-        self.world = World(work, shell)
+        self.world, self.machinery = World(work, shell), machinery
         self.waiting: dict[str, int] = {}  # check cell to the process in which its hidden part will go on
         self.paused: dict[int, snapshot.Files] = {}  # that process to the files that its visible part left
 
@@ -96,6 +107,7 @@ class Session:
         while True:
             try:
                 self.world.put_back_builtins()
+                self.machinery.put_back()
                 signal.signal(signal.SIGINT, signal.SIG_IGN)
                 self.world.put_back()
                 cut = self.desk.end()

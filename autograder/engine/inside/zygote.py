@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autograder.engine.inside import isolate
+from autograder.engine.inside.machinery import Machinery
 from autograder.engine.inside.memory import anonymous, forget_fonts, gather_code, gather_heap
 from autograder.engine.inside.putback import World
 from autograder.engine.inside.streams import capture_descriptors
@@ -142,7 +143,7 @@ class Zygote:
         threads = len(os.listdir("/proc/self/task"))
         if threads > 1:
             raise OSError(f"a library started {threads - 1} threads")
-        self.memory = anonymous()
+        self.memory, self.machinery = anonymous(), Machinery()
         _answer(self.control, type="fine", memory=self.memory)
 
     def gather(self) -> None:
@@ -194,7 +195,7 @@ class Zygote:
             from autograder.engine.inside.session import Session
 
             wire.send({"type": "ready", "missing": missing})
-            Session(wire, self.shell, work, captured, order["limits"]["memory"]).serve()
+            Session(wire, self.shell, work, captured, order["limits"]["memory"], self.machinery).serve()
         finally:
             os._exit(71)
 
