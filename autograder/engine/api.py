@@ -35,6 +35,8 @@ class Cell:
     hidden : str
         Check cells only: the program of the hidden part, "" where there is none. It goes on in the cell's snapshot, but
         enters the run only when every cell of the job has run: nothing that students see can hold a word of it.
+    hidden_checks : int
+        How many checks its hidden part has: so many observations come of it, unless time runs out or somebody meddles.
     limit : float
         Seconds before the cell is interrupted. A check cell's calls carry limits of their own; this is the most that may pass
         between two of its observations.
@@ -46,6 +48,7 @@ class Cell:
     exercise: str | None = None
     limit: float = 30.0
     hidden: str = ""
+    hidden_checks: int = 0
 
 
 @dataclass(frozen=True)

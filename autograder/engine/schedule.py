@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import Protocol
 
 from autograder.engine.api import Cell, CellRun, Job, Run
@@ -130,17 +131,31 @@ def run_job(runner: Runner, job: Job, lane: Lane) -> Run:
         notes.append(f"Cell {cell.id} ended the run; the notebook ran once more without {what}.")
         if cell.exercise and any(run.id == cell.id and run.status == "died" for run in best):
             doubtful.append(cell.exercise)
-    # What another answer left running may have ended the cell: it counts where it goes through without the others.
-    for exercise in doubtful:
+    doubtful += [
+        cell.exercise for cell, run in zip(job.cells, best, strict=True) if cell.exercise and _was_cut(cell, run)
+    ]
+    # Another answer, or what it left running, may have done this: it counts where it goes through without the others.
+    for exercise in dict.fromkeys(doubtful):
         if left <= 0 or attempt.abandoned:
             break
-        others = frozenset(cell.id for cell in job.cells if cell.exercise and cell.exercise != exercise)
-        attempt = attempt_without(others)
-        if attempt.stopped_at is None and not attempt.slow and not attempt.abandoned:
-            mine = {cell.id for cell in job.cells if cell.exercise == exercise}
-            best = [now if now.id in mine else before for now, before in zip(attempt.cells, best, strict=True)]
-            notes.append(f"Without the other exercises {exercise} went through, so it counts.")
+        mine = [cell.exercise == exercise for cell in job.cells]
+        attempt = attempt_without(frozenset(cell.id for cell in job.cells if cell.exercise not in (None, exercise)))
+        pairs = list(zip(attempt.cells, best, strict=True))
+        further = any(_came_further(now, before) for now, before in compress(pairs, mine))
+        if attempt.stopped_at or attempt.slow or not further:
+            continue
+        best = [now if own else before for (now, before), own in zip(pairs, mine, strict=True)]
+        notes.append(f"Without the other exercises {exercise} went through, so it counts.")
     return Run(job.key, best, runner.name, runner.sandbox, seconds=job.deadline - left, notes=notes)
+
+
+def _was_cut(cell: Cell, run: CellRun) -> bool:
+    """Whether a hidden part has ended in order and yet did not say what it had to: perhaps another one spoke for it."""
+    return run.status in ("ran", "error") and not run.timed_out and len(run.hidden) < cell.hidden_checks
+
+
+def _came_further(now: CellRun, before: CellRun) -> bool:
+    return len(now.observed) > len(before.observed) or (before.killed and not now.killed)
 
 
 def _better(now: CellRun, before: CellRun) -> CellRun:

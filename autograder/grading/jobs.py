@@ -28,7 +28,7 @@ def check_job_cell(cell: CourseCell, expected: bool = False) -> Cell:
     grammar = parsed(cell.source)
     limit = max(call.limit for call in grammar.calls) + CHECK_MARGIN
     visible, hidden = _programs(cell.source, expected)
-    return Cell(cell.id, visible, "check", cell.exercise, limit, hidden)
+    return Cell(cell.id, visible, "check", cell.exercise, limit, hidden, sum(call.hidden for call in grammar.calls))
 
 
 @lru_cache(maxsize=256)
