@@ -10,6 +10,7 @@ from pathlib import Path
 
 from autograder.engine import bubblewrap
 from autograder.engine.api import EngineUnavailable
+from autograder.engine.cgroups import Groups
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Feature:
 
 def describe_machine() -> list[Feature]:
     """Try every part of both engines once; takes about a second and leaves nothing behind."""
-    return [*_warm(), _bubblewrap(), _kernel(), _huge_pages(), _cores()]
+    return [*_warm(), _bubblewrap(), _kernel(), _groups(), _huge_pages(), _cores()]
 
 
 def _warm() -> list[Feature]:
@@ -72,6 +73,14 @@ def _kernel() -> Feature:
             "kernel engine", False, f"{' and '.join(missing)} not installed: pip install 'autograder[grading]'"
         )
     return Feature("kernel engine", True, "starts a Jupyter kernel per notebook: slower, and at home anywhere")
+
+
+def _groups() -> Feature:
+    try:
+        Groups(1, 1 << 30).close(1.0)
+    except OSError as error:
+        return Feature("memory groups", False, f"{error.strerror or error}; memory is watched instead")
+    return Feature("memory groups", True, "the kernel limits what all processes of a run hold together")
 
 
 def _huge_pages() -> Feature:

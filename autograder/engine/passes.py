@@ -96,7 +96,14 @@ class Pass(abc.ABC):
             self.result.abandoned = True
             raise Gone
         if self.watch.too_much():
-            self.give_up(f"it held more than {self.watch.most >> 20:,} MiB of memory.")
+            self.note_memory()
+            raise Gone
+
+    def note_memory(self) -> None:
+        """Note that the run held more memory than it may."""
+        note = f"The run held more than {self.watch.most >> 20:,} MiB of memory; what went beyond was ended."
+        if note not in self.result.notes:
+            self.result.notes.append(note)
 
     def give_up(self, why: str) -> None:
         """End the run, with a note."""

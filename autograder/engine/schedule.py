@@ -150,8 +150,13 @@ def run_job(runner: Runner, job: Job, lane: Lane) -> Run:
 
 
 def _was_cut(cell: Cell, run: CellRun) -> bool:
-    """Whether a hidden part has ended in order and yet did not say what it had to: perhaps another one spoke for it."""
-    return run.status in ("ran", "error") and not run.timed_out and len(run.hidden) < cell.hidden_checks
+    """Whether a check cell died, or its hidden part ended in order and yet did not say what it had to.
+
+    Perhaps another answer ended it, or spoke for it.
+    """
+    if cell.role != "check" or run.timed_out:
+        return False
+    return run.status == "died" or (run.status in ("ran", "error") and len(run.hidden) < cell.hidden_checks)
 
 
 def _came_further(now: CellRun, before: CellRun) -> bool:

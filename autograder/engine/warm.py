@@ -14,12 +14,13 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
 from typing import Any
 
 from autograder.engine import processes
 from autograder.engine.api import Cell, EngineUnavailable, Job, Run
+from autograder.engine.cgroups import Groups
 from autograder.engine.files import read_files
 from autograder.engine.inside.wire import Inbox, Wire, WireError
 from autograder.engine.limits import Limits
@@ -61,11 +62,14 @@ class WarmEngine:
         self._places, self._lock = itertools.cycle(range(60_000)), threading.Lock()
         self._ending: list[int] = []
         self._parent = Parent(isolated, hide)
+        self._groups: Groups | None = None
+        with contextlib.suppress(OSError):
+            self._groups = Groups(jobs, self.limits.memory)
 
     def describe(self) -> str:
         """One line: which engine, and what protects this machine."""
         wall = (
-            "namespaces, memory watched"
+            f"namespaces, memory {'limited' if self._groups else 'watched'}"
             if self.isolated
             else f"none ({self.why}); submitted code can do whatever you can do"
         )
@@ -79,6 +83,8 @@ class WarmEngine:
         self.stopping.set()
         self._await_ends(ENDING)
         self._parent.close()
+        if self._groups:
+            self._groups.close(ENDING)
 
     def expect(self, modules: Iterable[str], jobs: int = 0) -> None:
         new = set(modules) - (self.expected or set())
@@ -102,8 +108,14 @@ class WarmEngine:
             channel, pidfd = self._fork({**order, "work": work})
             with channel:
                 try:
-                    watch = Watch(partial(processes.of_pidfd, pidfd), self.limits.memory, self._parent.memory)
-                    result = _Pass(job, skip, until, self.limits.grace, watch, self.stopping, channel, pidfd).run()
+                    with self._limited(pidfd) as kills:
+                        watch = Watch(
+                            partial(processes.of_pidfd, pidfd), self.limits.memory, self._parent.memory, kills
+                        )
+                        current = _Pass(job, skip, until, self.limits.grace, watch, self.stopping, channel, pidfd)
+                        result = current.run()
+                        if watch.was_limited():
+                            current.note_memory()
                 finally:
                     self._end(pidfd)
                 if result.stopped_at is not None:  # it may run once more: nothing of the first run is there then
@@ -112,6 +124,16 @@ class WarmEngine:
         finally:
             if work:
                 shutil.rmtree(work, ignore_errors=True)
+
+    @contextlib.contextmanager
+    def _limited(self, pidfd: int) -> Iterator[Callable[[], int]]:
+        """Have the kernel limit what the run holds; yields what says how many of its processes the kernel has ended."""
+        pid = processes.of_pidfd(pidfd)
+        if self._groups is None or pid is None:
+            yield lambda: 0
+            return
+        with self._groups.holding(pid) as group:
+            yield group.kills
 
     def _fork(self, order: dict[str, Any]) -> tuple[socket.socket, int]:
         try:

@@ -21,6 +21,8 @@ class Watch:
         Bytes that the run may hold.
     base : int
         Bytes that its first process was born with; they do not count.
+    kills : callable
+        Returns how many processes the kernel has ended so far because the run held too much.
 
     Attributes
     ----------
@@ -28,8 +30,11 @@ class Watch:
         Snapshots that wait for their hidden part: each shares what the first process was born with.
     """
 
-    def __init__(self, pid: Callable[[], int | None], most: int, base: int) -> None:
-        self.pid, self.most, self.base = pid, most, base
+    def __init__(
+        self, pid: Callable[[], int | None], most: int, base: int, kills: Callable[[], int] = lambda: 0
+    ) -> None:
+        self.pid, self.most, self.base, self.kills = pid, most, base, kills
+        self.kills_before = kills()
         self.last, self.copies = time.monotonic(), 0
 
     def held(self) -> int:
@@ -43,10 +48,14 @@ class Watch:
             return quick
         return min(quick, sum(map(processes.share, every)) - self.base)
 
+    def was_limited(self) -> bool:
+        """Whether the kernel had to end a process of the run."""
+        return self.kills() > self.kills_before
+
     def too_much(self) -> bool:
         """Whether the run holds more than it may; looks at most every PAUSE."""
         now = time.monotonic()
         if now - self.last < PAUSE:
             return False
         self.last = now
-        return self.held() > self.most
+        return self.was_limited() or self.held() > self.most
