@@ -68,7 +68,7 @@ def measure(state: str) -> dict[str, float]:
             copy("for a check cell", memory.fork, lambda: Observer(order, space, json.dumps).run({"source": _CHECK}))
 
     for _ in range(COPIES):
-        copy("empty", os.fork, lambda: None)
+        copy("empty", memory.fork, lambda: None)
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
