@@ -217,7 +217,7 @@ class _Pass(Pass):
             self._send({**order, "source": program})
         else:  # the snapshot reads the program itself
             self._send({**order, "pause": bool(cell.hidden)})
-            self._send({"code": _compiled(program, cell.id)})
+            self._send({"id": cell.id, "code": _compiled(program, cell.id)})
 
     def interrupt(self) -> None:
         send_signal(self.pidfd, signal.SIGINT)

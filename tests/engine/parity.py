@@ -16,8 +16,12 @@ from tests.bank_lib import entries
 #: what a demo cell calls whose figures are timings or addresses, and so never the same twice
 _CHANCE = re.compile(r"data_ptr|sweep_segments\(|mode_costs\(|costs\.plot|perf_counter")
 
-#: wrong answers that tell storages apart by address: what they give hangs on which addresses are used again
-_BY_ADDRESS = {"ledger/wrong_address_without_holding.py", "to_training/wrong_memo_by_id_alone.py"}
+#: wrong answers that tell things apart by address: what they give hangs on which addresses are used again
+_BY_ADDRESS = {
+    "disk_hooks/wrong_named_by_id_of_the_object.py",
+    "ledger/wrong_address_without_holding.py",
+    "to_training/wrong_memo_by_id_alone.py",
+}
 
 
 def packed(chapter: Chapter, seed: int) -> Iterator[Job]:

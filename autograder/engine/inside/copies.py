@@ -25,6 +25,7 @@ LOOK = 0.02  #: seconds between two looks whether a copy has ended or stopped
 class Copy:
     """A copy that waits for its hidden part: a process, the kernel's end of its channel, the files that it left."""
 
+    id: str
     pid: int
     channel: socket.socket
     files: snapshot.Files | None = None
@@ -65,10 +66,10 @@ class Copies:
         with snapshot.no_trace(self.work) as kept:
             pid = snapshot.child(lambda: snapshot.observe(Wire(theirs), order, self.space))
             theirs.close()
-            status = self._follow(Copy(pid, ours), program)
+            status = self._follow(Copy(order["id"], pid, ours), program)
             if status == "paused" and order["pause"]:
                 kept.add(pid)
-                self.waiting[order["id"]] = Copy(pid, ours, snapshot.Files(self.work))
+                self.waiting[order["id"]] = Copy(order["id"], pid, ours, snapshot.Files(self.work))
                 return status
         ours.close()
         return "died" if status == "paused" else status
@@ -97,7 +98,7 @@ class Copies:
         try:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             with contextlib.suppress(OSError):
-                Wire(copy.channel).send({"source": program})
+                Wire(copy.channel).send({"id": copy.id, "source": program})
             while True:
                 if open_still and select.select([copy.channel], [], [], LOOK)[0]:
                     open_still = self._pass_on(copy.channel, inbox)

@@ -296,6 +296,7 @@ def shut_in(limits: dict[str, int], place: int) -> list[str]:
         os.mkdir(f"{ROOM}/{name}", 0o700)
         if os.geteuid() == 0:
             os.chown(f"{ROOM}/{name}", uid, gid)
+    os.chmod(ROOM, 0o555)
     sc.mount("proc", "/proc", "proc", sc.MS_NOSUID | sc.MS_NODEV | sc.MS_NOEXEC)
     os.chdir(WORK)
     if os.geteuid() == 0:

@@ -11,6 +11,7 @@ import base64
 import builtins
 import contextlib
 import io
+import json
 import marshal
 import os
 import signal
@@ -99,9 +100,16 @@ def observe(wire: Wire, order: dict[str, Any], space: dict[str, Any]) -> bool:
     signal.signal(signal.SIGCONT, signal.SIG_DFL)
     let_be_measured(True)
     os.kill(os.getpid(), signal.SIGSTOP)
+    while not wire.next_begins(beginning(order["id"])):  # somebody else has woken it: what comes is not for it
+        os.kill(os.getpid(), signal.SIGSTOP)
     let_be_measured(False)
     program = wire.receive()
     return program is not None and observer.run(program)
+
+
+def beginning(id: str) -> str:
+    """How a message with a program begins."""
+    return '{"id":' + json.dumps(id)
 
 
 def child(run: Callable[[], bool]) -> int:

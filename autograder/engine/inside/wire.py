@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import struct
+import time
 from typing import Any
 
 LARGEST = 16 * 2**20  #: bytes of one message; more is a broken peer or a hostile one
@@ -53,6 +54,16 @@ class Wire:
             return None
         body = self._exactly(_HEAD.unpack(head)[0])
         return None if body is None else json.loads(body)
+
+    def next_begins(self, text: str) -> bool:
+        """Whether the next message begins so. Blocks until there is one, and takes nothing."""
+        wanted = text.encode("ascii")
+        while True:
+            found = self.sock.recv(_HEAD.size + len(wanted), socket.MSG_PEEK)
+            body = found[_HEAD.size :]
+            if not found or body == wanted or not wanted.startswith(body):
+                return body == wanted
+            time.sleep(0.001)  # the rest is on its way
 
     def _exactly(self, size: int) -> bytes | None:
         parts = []
