@@ -120,6 +120,9 @@ def build_root(scratch: str, package: str, hide: Iterable[str] = ()) -> None:
     sc.unmount("/old")
     os.rmdir("/old")
     sc.mount(None, "/", None, sc.MS_REMOUNT | sc.MS_BIND | sc.MS_RDONLY | sc.MS_NOSUID | sc.MS_NODEV)
+    sc.mount(
+        "tmpfs", ROOM, "tmpfs", sc.MS_NOSUID | sc.MS_NODEV, "size=4m,mode=0755"
+    )  # each child covers it with its own
 
 
 def plan(package: str, hide: Iterable[str], scratch: str) -> list[tuple[str, str]]:

@@ -157,7 +157,8 @@ class Zygote:
     def _fork(self, order: dict[str, Any], descriptors: list[int]) -> None:
         if not self.forks and self.shut:
             self.shut()
-            self.place, self.rehearsed = "/", True
+            self.place, self.rehearsed = isolate.ROOM, True
+            _live_in(isolate.ROOM, isolate.ROOM)  # what is imported from now on may want to write
         self.forks += 1
         if self.forks == MANY:
             self.gather()
@@ -188,9 +189,7 @@ class Zygote:
             except OSError as error:
                 wire.send({"type": "refused", "why": str(error)})
                 return
-            os.environ.update(HOME=work, IPYTHONDIR=work, MPLCONFIGDIR=work + "/.matplotlib", TMPDIR=_temporary(work))
-            os.environ["TORCHINDUCTOR_CACHE_DIR"] = work + "/.torchinductor"
-            tempfile.tempdir = None
+            _live_in(work, _temporary(work))
             self.shell.ipython_dir = work
             from autograder.engine.inside.session import Session
 
@@ -198,6 +197,12 @@ class Zygote:
             Session(wire, self.shell, work, captured, order["limits"]["memory"], self.machinery).serve()
         finally:
             os._exit(71)
+
+
+def _live_in(home: str, temporary: str) -> None:
+    os.environ.update(HOME=home, IPYTHONDIR=home, MPLCONFIGDIR=home + "/.matplotlib", TMPDIR=temporary)
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = home + "/.torchinductor"
+    tempfile.tempdir = None
 
 
 def _temporary(work: str) -> str:
