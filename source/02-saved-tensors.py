@@ -1079,6 +1079,18 @@ def existing_files_touched():
         return touched + sum(not (Path(two) / guess).exists() for guess in guesses)
 
 
+def some_dropped(values):
+    """Pack three values, let the first go, pack another, then unpack what is left."""
+    with tempfile.TemporaryDirectory() as folder:
+        pack, unpack = disk_hooks(folder)
+        packed = [pack(value) for value in values[:3]]
+        del packed[0]
+        packed.append(pack(values[3]))
+        result = [unpack(item).clone() for item in packed]
+        del packed[:]
+        return result
+
+
 def where_from(values):
     """Overwrite the files behind the hooks' back: does the packed tensor still come back?"""
     with tempfile.TemporaryDirectory() as folder:
@@ -1125,6 +1137,8 @@ check("views", lambda: stored_and_read([values.view(7, 1).expand(7, 3), torch.ar
 check("short-lived tensors", lambda: short_lived(5), [0.0, 3.0, 6.0, 9.0, 12.0],
       wrong={FileNotFoundError: "A file was gone before it was read. Either it went with the tensor instead of with what pack returned, or two tensors had the same name: an id, an address or a shape is no name."},
       hint="Some tensors came back as others: their files had the same name. When a tensor dies, its id and its address are used again: an id, an address or a shape is no name.")
+check("one dropped before the next", lambda: some_dropped(torch.arange(4.0)), [torch.tensor(1.0), torch.tensor(2.0), torch.tensor(3.0)],
+      hint="A tensor was packed while a file had just gone, and its file took the name of one that is still needed. The number of files in the folder is no name.")
 check("two pairs of hooks on one folder", lambda: stored_and_read([values, values + 1], pairs=2), [values, values + 1],
       hint="Two pairs of hooks used the same name. A counter that starts again at zero collides; take names that nobody else can take.")
 check("generators seeded in between", lambda: stored_and_read([values, values + 1], reseed=True), [values, values + 1],
