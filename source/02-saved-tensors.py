@@ -1059,24 +1059,28 @@ def with_a_clock_that_stands_still(tensors):
 
 
 def existing_files_touched():
-    """Make files whose names are like the next ones, pack, and count those that changed."""
+    """Make files whose names are like the next ones, or were in use before, pack, and count those that changed."""
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as two:
         pack, unpack = disk_hooks(one)
-        first = [pack(torch.ones(2)) for _ in range(4)]
-        names = [path.name for path in files(one)]
-        guesses = {*names, "0", "1", "0.pt", "1.pt", "0.npy", "1.npy"}
-        for name in names[-1:]:
+        packed = pack(torch.ones(2))
+        names = {path.name for path in files(one)} | {"0", "1", "0.pt", "1.pt", "0.npy", "1.npy"}
+        for name in [*names]:
             for found in re.finditer(r"\d+", name):
                 for step in (1, 2):
-                    guesses.add(name[: found.start()] + str(int(found[0]) + step).zfill(len(found[0])) + name[found.end() :])
-        for guess in guesses:
-            (Path(two) / guess).write_bytes(b"mine")
+                    names.add(name[: found.start()] + str(int(found[0]) + step).zfill(len(found[0])) + name[found.end() :])
         pack, unpack = disk_hooks(two)
-        del first  # ids and addresses are free again
-        packed = [pack(torch.ones(2)) for _ in range(4)]
-        touched = sum((Path(two) / guess).read_bytes() != b"mine" for guess in guesses)
-        del packed
-        return touched + sum(not (Path(two) / guess).exists() for guess in guesses)
+        del packed  # from now on ids and addresses are used again
+        touched, mine = 0, {Path(two, name) for name in names}
+        for _ in range(5):
+            for path in mine:
+                path.write_bytes(b"mine")
+            packed = pack(torch.ones(2))
+            new = {Path(two, path.name) for path in files(two)} - mine
+            touched += sum(path.read_bytes() != b"mine" for path in mine)
+            del packed
+            touched += sum(not path.exists() for path in mine)
+            mine |= new
+        return touched
 
 
 def some_dropped(values):

@@ -66,7 +66,7 @@ class Copies:
         with snapshot.no_trace(self.work) as kept:
             pid = snapshot.child(lambda: snapshot.observe(Wire(theirs), order, self.space))
             theirs.close()
-            status = self._follow(Copy(order["id"], pid, ours), program)
+            status = self._follow(Copy(order["id"], pid, ours), program, snapshot.VISIBLE)
             if status == "paused" and order["pause"]:
                 kept.add(pid)
                 self.waiting[order["id"]] = Copy(order["id"], pid, ours, snapshot.Files(self.work))
@@ -86,13 +86,13 @@ class Copies:
                 waiting.files.put_back()
             with contextlib.suppress(OSError):
                 os.kill(waiting.pid, signal.SIGCONT)
-            status = self._follow(waiting, program)
+            status = self._follow(waiting, program, snapshot.HIDDEN)
             if status == "paused":
                 snapshot.end(waiting.pid)
                 return "died"
             return status
 
-    def _follow(self, copy: Copy, program: str) -> str:
+    def _follow(self, copy: Copy, program: str, events: int) -> str:
         """Send the program and pass on what comes, until the copy has ended or stopped."""
         inbox, open_still = Inbox(), True
         try:
@@ -103,11 +103,11 @@ class Copies:
                 if open_still and select.select([copy.channel], [], [], LOOK)[0]:
                     open_still = self._pass_on(copy.channel, inbox)
                     continue
-                pid, code = os.waitpid(copy.pid, os.WUNTRACED | (os.WNOHANG if open_still else 0))
+                pid, code = os.waitpid(copy.pid, events | (os.WNOHANG if open_still else 0))
                 if pid:
                     while open_still and select.select([copy.channel], [], [], 0)[0]:
                         open_still = self._pass_on(copy.channel, inbox)
-                    return snapshot.outcome(code)
+                    return snapshot.outcome(copy.pid, code)
         except KeyboardInterrupt:
             snapshot.end(copy.pid)
             return "killed"

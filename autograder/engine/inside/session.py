@@ -126,7 +126,7 @@ class Session:
         try:
             with _spare(), snapshot.no_trace(self.room, set(self.paused)) as kept:
                 pid = snapshot.child(lambda: self._observe(order))
-                status = snapshot.wait(pid)
+                status = snapshot.wait(pid, snapshot.VISIBLE)
                 if status == "paused" and order["pause"]:
                     kept.add(pid)
                     self.paused[pid] = snapshot.Files(self.room)
@@ -148,7 +148,7 @@ class Session:
             if files is not None:
                 files.put_back()
                 os.kill(pid, signal.SIGCONT)
-                status = snapshot.wait(pid)
+                status = snapshot.wait(pid, snapshot.HIDDEN)
                 if status == "paused":
                     snapshot.end(pid)
                     status = "died"

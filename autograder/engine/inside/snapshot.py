@@ -28,6 +28,9 @@ from autograder.lab.probe import Probe
 
 Emit = Callable[[dict[str, Any]], object]
 _FINE, _FAILED, _BROKEN = 64, 65, 70  #: exit codes; 0 is what an answer that ends the process is likely to use
+#: What to wait for beside a copy's end: that it stops and, in its visible part, that somebody else has woken it since.
+HIDDEN = os.WUNTRACED if hasattr(os, "WUNTRACED") else 0
+VISIBLE = HIDDEN | (os.WCONTINUED if hasattr(os, "WCONTINUED") else 0)
 
 
 def raw_input(prompt: object = "") -> str:
@@ -132,21 +135,26 @@ def let_be_measured(yes: bool) -> None:
         prctl(PR_SET_DUMPABLE, int(yes))
 
 
-def wait(pid: int) -> str:
-    """Wait for the copy: "paused", "ran", "error", "died", or "killed" where SIGINT said that its time is over."""
+def wait(pid: int, events: int) -> str:
+    """Wait for the copy: "paused", "ran", "error", "died", or "killed" where SIGINT said that its time is over.
+
+    `events` is what else than its end counts, `VISIBLE` or `HIDDEN`.
+    """
     try:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        _, code = os.waitpid(pid, os.WUNTRACED)
+        _, code = os.waitpid(pid, events)
     except KeyboardInterrupt:
         end(pid)
         return "killed"
     except ChildProcessError:
         return "died"
-    return outcome(code)
+    return outcome(pid, code)
 
 
-def outcome(code: int) -> str:
+def outcome(pid: int, code: int) -> str:
     """What the status that `os.waitpid` gave for a copy means."""
+    if os.WIFCONTINUED(code):  # it would wait for a program that comes much later
+        end(pid)
     if os.WIFSTOPPED(code):
         return "paused"
     if os.WIFEXITED(code):
