@@ -1,7 +1,12 @@
+import contextlib
 import os
+import subprocess
 
 import pytest
+from click.testing import CliRunner
 
+import autograder.engine
+from autograder.cli import main
 from autograder.engine import open_engine
 
 os.environ.setdefault("JUPYTER_PLATFORM_DIRS", "1")
@@ -31,3 +36,26 @@ def course(built_course, tmp_path):
     root = tmp_path / "course"
     shutil.copytree(built_course, root)
     return root
+
+
+@pytest.fixture
+def autograder_here(engine, monkeypatch):
+    """A function of a folder and words: the command line in this process. It answers as `subprocess.run` does.
+
+    An engine that would be the usual one is that of all tests: to start one takes seconds.
+    """
+
+    def open_shared(kind="auto", sandbox="auto", jobs=2, *, device="cpu", **more):
+        if (kind, sandbox, device, more) == ("auto", "auto", "cpu", {}):
+            return contextlib.nullcontext(engine)
+        return open_engine(kind, sandbox, jobs, device=device, **more)
+
+    def run(folder, *words):
+        monkeypatch.chdir(folder)
+        done = CliRunner().invoke(main, words)
+        if done.exception is not None and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        return subprocess.CompletedProcess(words, done.exit_code, done.stdout, done.stderr)
+
+    monkeypatch.setattr(autograder.engine, "open_engine", open_shared)
+    return run
