@@ -9,7 +9,6 @@ import json
 import logging
 import os
 import shutil
-import sys
 import tempfile
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
@@ -59,21 +58,23 @@ def release(root: Path, name: str, to: Path | None = None) -> Path:
     from nbgrader.converters import GenerateAssignment
     from nbgrader.coursedir import CourseDirectory
 
+    from autograder.grading.database import NBGRADER_DEFAULT, Database
+
     to = to or root / "notebooks"
     with tempfile.TemporaryDirectory() as scratch:
         config = _nbgrader_config(root)
         config.CourseDirectory.root = str(root)
         config.CourseDirectory.release_directory = str(Path(scratch) / "release")
-        config.CourseDirectory.db_url = f"sqlite:///{scratch}/gradebook.db"
+        config.CourseDirectory.db_url = url = f"sqlite:///{scratch}/gradebook.db"
+        # nbgrader starts a process of some seconds where it has to make the gradebook itself.
+        Database(url, str(config.CourseDirectory.get("course_id", NBGRADER_DEFAULT))).close()
         config.CourseDirectory.assignment_id = name
         app = NbGraderApp(config=config)
         app.log.setLevel(logging.ERROR)
         log = StringIO()
-        here, path = Path.cwd(), os.environ.get("PATH", "")
+        here = Path.cwd()
         try:
             os.chdir(root)
-            # nbgrader starts `alembic` by name; it lies beside the interpreter, activated or not.
-            os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{path}"
             with redirect_stdout(log), redirect_stderr(log):
                 converter = GenerateAssignment(coursedir=CourseDirectory(parent=app), parent=app)
                 converter.start()
@@ -81,7 +82,6 @@ def release(root: Path, name: str, to: Path | None = None) -> Path:
             raise SourceError(f"nbgrader could not release {name}: {error} {log.getvalue().strip()}".strip()) from error
         finally:
             os.chdir(here)
-            os.environ["PATH"] = path
         made = Path(scratch) / "release" / name / f"{name}.ipynb"
         if not made.is_file():
             raise SourceError(f"nbgrader released nothing for {name}: {log.getvalue().strip()}")
