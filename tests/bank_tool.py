@@ -8,7 +8,7 @@ from autograder.authoring.build import release, write_source_notebook
 from autograder.authoring.source import SourceError, source_names
 from autograder.authoring.verify import verify
 from autograder.engine import open_engine
-from autograder.grading.course import load_chapter
+from autograder.grading.course import CourseError, chapter_called, load_chapter
 from tests.bank_lib import entries, faults
 from tests.mini_course import ROOT
 
@@ -47,9 +47,11 @@ def judge_chapter(engine, name: str, exercise: str | None, file: str | None) -> 
 
 def main(name: str | None = None, exercise: str | None = None, file: str | None = None) -> int:
     try:
+        known = source_names(ROOT)
+        chosen = [chapter_called(name, known)] if name else known
         with open_engine() as engine:
-            bad = sum(judge_chapter(engine, one, exercise, file) for one in ([name] if name else source_names(ROOT)))
-    except SourceError as error:
+            bad = sum(judge_chapter(engine, one, exercise, file) for one in chosen)
+    except (SourceError, CourseError) as error:
         print(error, file=sys.stderr)
         return 2
     return bool(bad)

@@ -1,6 +1,7 @@
 """The command line as people use it: a real course, real submissions, a real gradebook."""
 
 import json
+import shutil
 import subprocess
 import sys
 from datetime import datetime
@@ -117,6 +118,18 @@ def test_collect_then_grade(course, autograder_here):
     assert (only["student"], only["score"]) == ("ada", 5.0)
 
 
+def test_the_beginning_of_a_chapters_name_is_enough(handed_in, autograder_here):
+    done = autograder_here(handed_in, "grade", "90", "--submitted", "submitted", "--json", "out.json")
+    assert done.returncode == 1, done.stderr  # `cut` needs a person
+    assert {s["chapter"] for s in json.loads((handed_in / "out.json").read_text())["submissions"]} == {NAME}
+    assert autograder_here(handed_in, "build", "90", "--no-verify").returncode == 0
+    assert f"of {NAME} pass" in autograder_here(handed_in, "check", "90").stdout
+    shutil.copytree(handed_in / "notebooks" / NAME, handed_in / "notebooks" / "91-other")
+    (handed_in / "source" / "91-other.py").write_text(mini_course.TEXT)
+    several = autograder_here(handed_in, "grade", "9", "--submitted", "submitted")
+    assert several.returncode == 2 and f"There is no chapter '9'; the chapters are: {NAME}, 91-other." in several.stderr
+
+
 BROKEN = mini_course.TEXT.replace("secret_way = n * 2", "secret_way = n / 0")
 
 
@@ -133,6 +146,7 @@ BROKEN = mini_course.TEXT.replace("secret_way = n * 2", "secret_way = n / 0")
         (["feedback", "--autograded", "nope"], "There is no folder nope"),
         (["compare", "a.json", "b.json"], "There is no file a.json"),
         (["check", "nowhere.ipynb"], "nowhere.ipynb cannot be read"),
+        (["check", "77"], f"There is no chapter '77'; the chapters are: {NAME}."),
         (["collect", "nowhere", "--submitted", "here"], "nowhere"),
     ],
 )

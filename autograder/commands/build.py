@@ -10,8 +10,9 @@ from autograder.commands.shared import ENGINE, ROOT, console, errors, examples, 
 
 
 @click.command(
-    help="Build chapters and prove their answers. A chapter source/NAME.py becomes source/NAME/NAME.ipynb and notebooks/NAME/NAME.ipynb."
-    + examples("autograder build", "autograder build 01-graph"),
+    help="Build chapters and prove their answers. A chapter source/NAME.py becomes source/NAME/NAME.ipynb and notebooks/NAME/NAME.ipynb. "
+    "The beginning of a name is enough; all chapters by default."
+    + examples("autograder build", "autograder build 01"),
 )
 @click.argument("chapters", nargs=-1)
 @click.option("--verify/--no-verify", "prove", default=True, help="Run the reference answers under two seeds.")
@@ -26,9 +27,10 @@ def build(chapters: tuple[str, ...], prove: bool, force: bool, root: Path, engin
     from autograder.authoring.build import clean_stale, refuse_to_lose_answers, release, write_source_notebook
     from autograder.authoring.source import SourceError, source_names
     from autograder.authoring.verify import verify
-    from autograder.grading.course import load_chapter_at
+    from autograder.grading.course import chapter_called, load_chapter_at
 
-    names = list(chapters) or source_names(root)
+    known = source_names(root)
+    names = [chapter_called(name, known) for name in chapters] or known
     if not names:
         raise SourceError(f"{root / 'source'} holds no chapter: write one as source/NN-topic.py.")
     if not chapters:

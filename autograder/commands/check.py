@@ -41,7 +41,7 @@ def check(files: tuple[str, ...], chapter: str | None, root: Path, engine: str, 
                 f"{root.resolve()} holds no released chapter in notebooks/: run this inside the course's folder, "
                 "or name that with --root."
             )
-        paths = [root / "notebooks" / file / f"{file}.ipynb" if file in known else Path(file) for file in files]
+        paths = [_path(root, list(known), file) for file in files]
         full = True
         for path in paths:
             judged = check_file(runner, known, path, chapter)
@@ -63,3 +63,14 @@ def check(files: tuple[str, ...], chapter: str | None, root: Path, engine: str, 
             full = full and passed == len(judged.exercises)
     if not full:
         raise SystemExit(1)
+
+
+def _path(root: Path, chapters: list[str], file: str) -> Path:
+    """A file, or the released notebook where a chapter is named."""
+    from autograder.grading.course import chapter_called
+
+    path = Path(file)
+    if file not in chapters and (path.exists() or path.suffix):
+        return path
+    name = chapter_called(file, chapters)
+    return root / "notebooks" / name / f"{name}.ipynb"

@@ -20,10 +20,11 @@ from autograder.commands.shared import (
 
 
 @click.command(
-    help="Grade a class of submissions. The folder has nbgrader's shape: submitted/STUDENT/CHAPTER/CHAPTER.ipynb."
+    help="Grade a class of submissions. The folder has nbgrader's shape: submitted/STUDENT/CHAPTER/CHAPTER.ipynb. "
+    "The beginning of a chapter's name is enough; all chapters by default."
     + examples(
         "autograder grade --submitted submitted",
-        "autograder grade 01-graph --submitted submitted --json grades.json --jobs 4",
+        "autograder grade 01 --submitted submitted --json grades.json --jobs 4",
     ),
 )
 @click.argument("chapters", nargs=-1)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -113,6 +113,21 @@ class Course:
 def chapter_names(root: Path) -> list[str]:
     """Names of the chapters that were built below `root`, in order: those with an instructor's notebook."""
     return sorted(path.parent.name for path in (root / "source").glob("*/*.ipynb") if path.stem == path.parent.name)
+
+
+def chapter_called(name: str, known: Iterable[str]) -> str:
+    """The known chapter of that name, or the only one whose name begins so: "02" is enough.
+
+    Raises
+    ------
+    CourseError
+        No such chapter, or several.
+    """
+    known = list(known)
+    found = [name] if name in known else [one for one in known if name and one.startswith(name)]
+    if len(found) != 1:
+        raise CourseError(f"There is no chapter {name!r}; the chapters are: {', '.join(known) or 'none'}.")
+    return found[0]
 
 
 def load_chapter(root: Path, name: str) -> Chapter:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from autograder.engine.api import Cell, CellRun, Engine, Job, Role
 from autograder.grading.answer_errors import error_notes
-from autograder.grading.course import Chapter, CourseError, chapter_of
+from autograder.grading.course import Chapter, CourseError, chapter_called, chapter_of
 from autograder.grading.jobs import CELL_LIMIT, OWN_LIMIT, check_job_cell, parsed
 from autograder.grading.judge import judge
 from autograder.grading.reading import Reading, Unreadable, read_notebook
@@ -146,9 +146,7 @@ def _role(role: str) -> Role:
 
 
 def _chapter_named(chapters: dict[str, Chapter], path: Path, name: str | None) -> Chapter | None:
-    if name is not None and name not in chapters:
-        raise CourseError(f"There is no chapter {name!r}; the chapters are: {', '.join(chapters)}.")
-    return chapters.get(name or path.stem)
+    return chapters.get(path.stem if name is None else chapter_called(name, chapters))
 
 
 def _chapter_of_cells(chapters: dict[str, Chapter], path: Path, reading: Reading) -> Chapter:

@@ -6,12 +6,20 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from autograder.grading.course import Chapter, Course, CourseError, chapter_names, load_chapter, load_chapter_at
+from autograder.grading.course import (
+    Chapter,
+    Course,
+    CourseError,
+    chapter_called,
+    chapter_names,
+    load_chapter,
+    load_chapter_at,
+)
 from autograder.grading.jobs import missing_package
 
 
 def choose(root: Path, names: Sequence[str] = ()) -> list[str]:
-    """The chapters of these names, all by default. Looks at file names only.
+    """The chapters called so, all by default. Looks at file names only.
 
     Raises
     ------
@@ -22,10 +30,7 @@ def choose(root: Path, names: Sequence[str] = ()) -> list[str]:
         raise CourseError(f"{root} is no course: it has no source/ folder. Run this in the course's root.")
     texts = sorted(path.stem for path in (root / "source").glob("[0-9][0-9]-*.py"))
     known = sorted({*texts, *chapter_names(root)})
-    for name in names:
-        if name not in known:
-            raise CourseError(f"There is no chapter {name!r}; the chapters are: {', '.join(known) or 'none'}.")
-    chosen = list(dict.fromkeys(names)) or known
+    chosen = list(dict.fromkeys(chapter_called(name, known) for name in names)) or known
     if not chosen:
         raise CourseError(f"{root / 'source'} holds no chapter.")
     return chosen
