@@ -30,13 +30,13 @@ demo: setup  ## grade a sample class and write its reports to demo-class/
 lab: setup  ## open the chapters in JupyterLab
 	$(BIN)/jupyter lab notebooks
 
-notebooks: setup  ## build notebooks/ from source/ (CHAPTER=01-graph for one)
+notebooks: setup  ## build notebooks/ from source/ (CHAPTER=01 for one)
 	@$(BIN)/autograder build $(CHAPTER)
 
-bank: setup  ## judge the bank of right and wrong answers (CHAPTER=01-graph for one)
+bank: setup  ## judge the bank of right and wrong answers (CHAPTER=01 for one)
 	@$(BIN)/python -m tests.bank_tool $(CHAPTER)
 
-grade: setup  ## grade SUBMITTED=submitted into gradebook.db (CHAPTER=01-graph for one)
+grade: setup  ## grade SUBMITTED=submitted into gradebook.db (CHAPTER=01 for one)
 	@$(BIN)/autograder grade $(CHAPTER) --submitted $(SUBMITTED)
 
 test: setup  ## run the tests
