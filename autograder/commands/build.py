@@ -11,8 +11,7 @@ from autograder.commands.shared import ENGINE, ROOT, console, errors, examples, 
 
 @click.command(
     help="Build chapters and prove their answers. A chapter source/NAME.py becomes source/NAME/NAME.ipynb and notebooks/NAME/NAME.ipynb. "
-    "The beginning of a name is enough; all chapters by default."
-    + examples("autograder build", "autograder build 01"),
+    "The beginning of a name is enough; all chapters by default." + examples("autograder build", "autograder build 01"),
 )
 @click.argument("chapters", nargs=-1)
 @click.option("--verify/--no-verify", "prove", default=True, help="Run the reference answers under two seeds.")

@@ -67,7 +67,7 @@ def command(
     steps = sorted(isolate.plan(package, (), writable + "/x"), key=lambda step: (step[1].count("/"), step[0]))
     for _, path in steps:
         if os.path.islink(path):
-            line += ["--symlink", os.readlink(path), path]
+            line += ["--symlink", os.path.realpath(path), path]
         elif os.path.exists(path):
             line += ["--ro-bind", path, path]
     for name in isolate.ETC:

@@ -146,9 +146,9 @@ def test_an_ordinary_user_is_shut_in_as_well() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the warm engine needs Linux")
-@pytest.mark.parametrize("place", ["/tmp", "/home"])
-def test_an_environment_may_lie_anywhere(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where a run writes, or would write on most machines."""
+@pytest.mark.parametrize(("place", "linked"), [("/tmp", False), ("/home", False), ("/home", True)])
+def test_an_environment_may_lie_anywhere(place: str, linked: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a run writes, or would write on most machines, and behind links."""
     from autograder.engine import parent
 
     if not os.access(place, os.W_OK):
@@ -157,17 +157,26 @@ def test_an_environment_may_lie_anywhere(place: str, monkeypatch: pytest.MonkeyP
         shutil.copytree(
             ROOT / "autograder", Path(folder, "lib", "autograder"), ignore=shutil.ignore_patterns("__pycache__")
         )
+        more = Path(folder, "far" if linked else "more")
+        more.mkdir()
+        (more / "late.py").write_text("found = True")
+        if linked:
+            Path(folder, "near").symlink_to(more)
+            Path(folder, "more").symlink_to("near")
         plain = parent.environment
-        monkeypatch.setattr(parent, "environment", lambda *a: {**plain(*a), "PYTHONPATH": folder + "/lib"})
+        monkeypatch.setattr(
+            parent, "environment", lambda *a: {**plain(*a), "PYTHONPATH": f"{folder}/lib:{folder}/more"}
+        )
         with open_engine("warm", "require", 1) as engine:
             source = (
                 "import tempfile, os\nimport autograder.lab.ledger as m\nprint(m.__file__)\n"
                 f"print(sorted(os.listdir({folder + '/lib/autograder'!r})))\n"
-                "with tempfile.NamedTemporaryFile('w') as f:\n    print(f.write('x'))"
+                "with tempfile.NamedTemporaryFile('w') as f:\n    print(f.write('x'))\n"
+                "import late\nprint(late.found)"
             )
             (run,) = engine.run([code_job(source)])
     lines = text(run.cells[0]).splitlines()
-    assert lines == [f"{folder}/lib/autograder/lab/ledger.py", "['__init__.py', 'engine', 'lab']", "1"], run
+    assert lines == [f"{folder}/lib/autograder/lab/ledger.py", "['__init__.py', 'engine', 'lab']", "1", "True"], run
 
 
 def test_the_machine_is_described() -> None:

@@ -133,6 +133,7 @@ def plan(package: str, hide: Iterable[str], scratch: str) -> list[tuple[str, str
     wanted |= {
         path for path in (*site.getsitepackages(), sysconfig.get_path("stdlib"), *sys.path) if os.path.isdir(path)
     }
+    wanted |= {os.path.realpath(path) for path in wanted}  # an environment may be a link
     wanted -= {root, os.getcwd(), "/", ""}
     ours = os.path.dirname(scratch)
     inside = [path for path in wanted if os.path.exists(path) and not _within(path, ours)]
@@ -162,7 +163,7 @@ def _bind(path: str, root: str, device: bool = False) -> None:
     if os.path.islink(path):
         _parents(target, root)
         if not os.path.lexists(target):
-            os.symlink(os.readlink(path), target)
+            os.symlink(os.path.realpath(path), target)
         return
     if not os.path.exists(path):
         return
