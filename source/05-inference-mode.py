@@ -318,11 +318,15 @@ check("an untimed call in every mode first", lambda: sorted({name for name, _ in
       wrong=[(lambda v: v == [], "The first call in a mode is timed. It allocates and loads; call fn once in every mode before.")],
       hint="At least one untimed call per mode, before the rounds.")
 check("the untimed call does not count", lambda: scripted([middle], warm_up=1e9), {"grad": middle, "no_grad": middle, "inference_mode": middle}, rtol=1e-3,
+      wrong=[(lambda v: v["grad"] < 99, "The unit: the result is in nanoseconds.")],
       hint="A slow first call shows in the result. Call fn once in every mode before the clock runs.")
 check("the median", lambda: scripted([slow, quick, middle]), {"grad": middle, "no_grad": middle, "inference_mode": middle}, rtol=1e-3,
-      wrong=[(lambda v: v["grad"] < 1500, "This is the smallest value. Report the median."), (lambda v: v["grad"] > 150_000, "This is the mean, which one slow call moves. Report the median.")],
+      wrong=[(lambda v: v["grad"] < 99, "The unit: the result is in nanoseconds."),
+             (lambda v: v["grad"] < 1500, "This is the smallest value. Report the median."),
+             (lambda v: v["grad"] > 150_000, "This is the mean, which one slow call moves. Report the median.")],
       hint="Report the median over the rounds.")
 check("the median of an even number", lambda: scripted([slow, quick, middle, quick]), {"grad": (quick + middle) / 2, "no_grad": (quick + middle) / 2, "inference_mode": (quick + middle) / 2}, rtol=1e-3,
+      wrong=[(lambda v: v["grad"] < 99, "The unit: the result is in nanoseconds.")],
       hint="For an even number of rounds the median lies halfway between the two in the middle: statistics.median.")
 check("grad is on inside no_grad", lambda: [recorded for name, recorded in calls(3, torch.no_grad) if name == "grad"][-3:], [True] * 3,
       hint='Under "grad" nothing was recorded when the caller was inside no_grad. Turn gradients on with torch.enable_grad().')
@@ -331,6 +335,7 @@ check("grad is on inside inference_mode", lambda: [recorded for name, recorded i
 check("the caller's mode is restored", lambda: [modes_after(caller) for caller in (nullcontext, torch.no_grad, torch.inference_mode)], [[True, False], [False, False], [False, True]],
       hint="After measure the caller is in another mode than before. Use the modes as context managers.")
 check("work on a device is waited for", lambda: on_a_device(middle), {"grad": middle, "no_grad": middle, "inference_mode": middle}, rtol=1e-3,
+      wrong=[(lambda v: 0 < v["grad"] < 99, "The unit: the result is in nanoseconds.")],
       hint="On CUDA a call returns before its work is done. Synchronize before the clock is read.")
 ### END HIDDEN TESTS
 check.report()
@@ -632,12 +637,16 @@ check("gradients are off while the model runs", inside, [False] * len(drawn),
 check("batches are drawn in the caller's mode", drawn_in, [[True, False]] * len(drawn),
       hint="The mode was on while batches were drawn. It belongs around the call of the model only.")
 check("after an error", after_an_error, [[[True, False], "a bad batch"], [True, False]],
+      wrong=[(lambda v: not v[0][0][0], "While the generator waits, the mode is still on. Switch it on around the call of the model only, and yield outside of that.")],
       hint="The model raised, and the caller's mode was not restored. A with block does that; set_grad_enabled by hand does not.")
 check("after an early stop", after_a_stop, [[True, False], [True, False]],
+      wrong=[(lambda v: not v[0][0], "While the generator waits, the mode is still on. Switch it on around the call of the model only, and yield outside of that.")],
       hint="The caller stopped early and is left in another mode.")
 check("callers in other modes", callers, [[[False, False]] * 4, [[False, True]] * 4, [[True, False]] * 4],
+      wrong=[(lambda v: not v[2][0][0], "While the generator waits, the mode is still on. Switch it on around the call of the model only, and yield outside of that.")],
       hint="The caller's mode is not always grad: leave it as it was, do not switch gradients on.")
 check("a caller that switches between items", switching, [[False, False], [True, False]],
+      wrong=[(lambda v: not v[1][0], "While the generator waits, the mode is still on. Switch it on around the call of the model only, and yield outside of that.")],
       hint="The mode that was on at the start was put back over the caller's own choice.")
 check("a model that is a plain function", lambda: list(stream(lambda x: 3 * x, drawn)), [3 * item for item in drawn],
       hint="A model is any callable: it need not have a training flag, parameters or a forward method.")
@@ -985,7 +994,8 @@ check("gradient at ratio 1", lambda: loss_and_gradient(logp, None, advantages, 0
              (RuntimeError, "The loss has no graph. Only old_logp is a constant; the ratio must keep its gradient.")])
 check("beyond the clip", lambda: loss_and_gradient(logp, logp - torch.tensor([0.5, 0.5, -0.5, -0.5], dtype=torch.float64), advantages, 0.2)[1] != 0,
       torch.tensor([False, True, True, True]),
-      wrong=[(lambda v: v == [False, False, False, False], "Clipped everywhere: without the minimum a policy that moved too far in the wrong direction gets no gradient back."),
+      wrong=[(RuntimeError, "The loss has no graph. Only old_logp is a constant; the ratio must keep its gradient."),
+             (lambda v: v == [False, False, False, False], "Clipped everywhere: without the minimum a policy that moved too far in the wrong direction gets no gradient back."),
              (lambda v: v == [True, True, True, True], "Nothing is clipped.")],
       hint="min(ratio · A, clip(ratio) · A) has slope 0 only where the policy moved far in the direction that pays.")
 ### BEGIN HIDDEN TESTS
@@ -1001,6 +1011,7 @@ def constants():
 
 check("value elsewhere", lambda: loss_and_gradient(new, old, gains, width)[0],
       -torch.minimum((new - old).exp() * gains, (new - old).exp().clamp(1 - width, 1 + width) * gains).mean(),
+      wrong=[(RuntimeError, "The loss has no graph. Only old_logp is a constant; the ratio must keep its gradient.")],
       hint="−mean of min(ratio · A, clip(ratio) · A), over all elements.")
 check("gradient elsewhere", lambda: loss_and_gradient(new, old, gains, width)[1],
       torch.where(torch.where(gains > 0, (new - old).exp() < 1 + width, (new - old).exp() > 1 - width), -(new - old).exp() * gains / 12, 0.0),
@@ -1011,8 +1022,10 @@ check("the same tensor twice", lambda: loss_and_gradient(new, None, gains, width
              (lambda v: all(abs(g) < 1e-9 for row in v[1] for g in row), "The ratio is 1, but its gradient is not 0. Only old_logp is a constant: detach it, and it alone.")],
       hint="At ratio 1 the value is −mean(A) and the gradient −A / numel.")
 check("old_logp is a constant", constants, None,
+      wrong=[(RuntimeError, "The loss has no graph. Only old_logp is a constant; the ratio must keep its gradient.")],
       hint="A gradient flows into old_logp. Detach it.")
 check("far in the direction that pays", lambda: loss_and_gradient(new, new - 2.0 * gains.sign(), gains, width), [-(gains * (1 + width * gains.sign())).mean(), torch.zeros_like(gains)],
+      wrong=[(RuntimeError, "The loss has no graph. Only old_logp is a constant; the ratio must keep its gradient.")],
       hint="There the clip holds: the value is constant and the gradient 0.")
 check("far in the wrong direction", lambda: loss_and_gradient(new, new + 2.0 * gains.sign(), gains, width)[1], -(-2.0 * gains.sign()).exp() * gains / 12,
       wrong=[(RuntimeError, "The loss has no graph. Only old_logp is a constant; the ratio must keep its gradient."),
