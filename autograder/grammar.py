@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 from autograder.lab.observe import MAX_ELEMENTS
@@ -157,6 +158,26 @@ class CheckCell:
         """The part of the points that rests on hidden checks, 0 to 1."""
         return sum(call.weight for call in self.calls if call.hidden) / self.total_weight
 
+    @cached_property
+    def for_expected_only(self) -> frozenset[int]:
+        """Indices of input statements that define what expected arguments need and no thunk, also by way of others.
+
+        Definitions without decorators, and assignments that call nothing: to leave them out changes nothing else.
+        """
+        inputs = {index: ast.parse(item).body[0] for index, item in enumerate(self.statements) if isinstance(item, str)}
+        names = {index: _defines(node) for index, node in inputs.items()}
+
+        def reached(sources: list[str], *others: ast.AST) -> set[int]:
+            needed = {name for node in (*map(ast.parse, sources), *others) for name in _loaded(node)}
+            found: set[int] = set()
+            while used := {index for index in inputs.keys() - found if names[index] & needed}:
+                found |= used
+                needed |= {name for index in used for name in _loaded(inputs[index])}
+            return found
+
+        by_run = reached([call.thunk for call in self.calls], *(inputs[i] for i in inputs if not names[i]))
+        return frozenset(reached([call.expected for call in self.calls if call.expected is not None]) - by_run)
+
     def program(self, part: Literal["visible", "hidden"] = "visible", *, expected: bool = False) -> str:
         """What a run gets of one part: input statements, and `check(label, thunk, limit=...)` per check.
 
@@ -166,10 +187,12 @@ class CheckCell:
             The hidden part goes on where the visible one has ended. Empty where the cell has none.
         expected : bool
             Also observe every expected argument, under the label + `EXPECTED_MARK`. For trusted runs only: the build, and
-            a learner's own check.
+            a learner's own check. Other runs do not get what only expected arguments need.
         """
         lines = []
         for index, item in enumerate(self.statements):
+            if not expected and index in self.for_expected_only:
+                continue
             is_hidden = index in self.hidden_inputs if isinstance(item, str) else item.hidden
             if is_hidden != (part == "hidden"):
                 continue
@@ -377,6 +400,21 @@ def _is_call(node: ast.stmt, function: str) -> bool:
 
 def _is_name_call(node: ast.expr, name: str) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
+
+
+def _loaded(node: ast.AST) -> set[str]:
+    return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load)}
+
+
+def _defines(node: ast.stmt) -> set[str]:
+    """The names that a statement binds, where it does nothing else."""
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.decorator_list:
+        return {node.name}
+    if isinstance(node, ast.Assign) and not any(isinstance(inner, ast.Call) for inner in ast.walk(node)):
+        targets = [inner for target in node.targets for inner in ast.walk(target)]
+        if all(isinstance(inner, (ast.Name, ast.Tuple, ast.Store)) for inner in targets):
+            return {inner.id for inner in targets if isinstance(inner, ast.Name)}
+    return set()
 
 
 def _literal(node: ast.expr, what: str | None) -> Any:

@@ -213,6 +213,25 @@ def test_doctor_gives_advice_and_says_what_is_needed(course, autograder_here):
     assert done.returncode == 1 and f"needed  release: not built: {NAME}" in done.stdout
 
 
+def test_check_goes_on_after_a_file_that_cannot_be_read(course, autograder_here):
+    (course / "empty.ipynb").write_text("")
+    (course / "mine.py").write_bytes(b"\xef\xbb\xbf" + "\n".join(RIGHT.values()).encode())  # as some editors save it
+    done = autograder_here(course, "check", "empty.ipynb", "mine.py")
+    assert done.returncode == 2 and done.stderr.startswith("autograder: empty.ipynb: The file is empty")
+    assert "mine.py: 2 of 2 exercises" in done.stdout
+
+
+def test_what_lies_beside_does_not_bring_other_chapters(course, autograder_here):
+    hand_in(course, "ada", filled(course, RIGHT))
+    (course / "submitted" / "ada" / "onlinetext.html").write_text("<p>here it is</p>")
+    (course / "submitted" / "ada" / "README.txt").write_text("here it is")
+    shutil.copytree(course / "notebooks" / NAME, course / "notebooks" / "91-other")
+    (course / "source" / "91-other.py").write_text(mini_course.TEXT)
+    done = autograder_here(course, "grade", "--submitted", "submitted", "--json", "out.json")
+    assert done.returncode == 0, done.stderr
+    assert [s["chapter"] for s in json.loads((course / "out.json").read_text())["submissions"]] == [NAME]
+
+
 def test_check_finds_the_course_from_below_and_from_the_file(course, tmp_path_factory, autograder_here):
     (course / "my").mkdir()
     (course / "my" / "mine.py").write_text("\n".join(RIGHT.values()))

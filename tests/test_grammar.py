@@ -30,6 +30,31 @@ def test_the_program_holds_nothing_to_compare_with():
     )
 
 
+def test_what_only_expected_values_need_is_not_in_the_program():
+    text = """
+def twice(n):
+    return add(n, n)
+def add(a, b):
+    return a + b
+n, unit = 3, 10
+every = n * unit
+drawn = random.random()
+check = Check("double", points=1)
+check("n", lambda: double(n), twice(n) + 0 * drawn)
+### BEGIN HIDDEN TESTS
+check("every", lambda: double(n * 10), 2 * every)
+### END HIDDEN TESTS
+check.report()
+"""
+    assert parse(text).program() == (
+        "n, unit = (3, 10)\ndrawn = random.random()\ncheck('n', lambda: double(n), limit=5.0)"
+    )
+    whole = parse(text).program(expected=True)
+    assert "def twice" in whole and "def add" in whole and "every = n * unit" in whole
+    used = parse(text.replace("lambda: double(n * 10)", "lambda: double(twice(n))")).program()
+    assert "def twice" in used and "def add" in used and "every" not in used
+
+
 def test_the_visible_program_is_the_program_of_the_visible_cell():
     assert parse(CELL).program("visible") == parse(visible(CELL)).program("visible")
     assert parse(visible(CELL)).program("hidden") == ""

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from autograder.commands.shared import ENGINE, ROOT, SANDBOX, console, course_above, examples, one_sentence
+from autograder.commands.shared import ENGINE, ROOT, SANDBOX, console, course_above, errors, examples, one_sentence
 
 
 @click.command(
@@ -29,6 +29,7 @@ def check(files: tuple[str, ...], chapter: str | None, root: Path, engine: str, 
     with open_engine(engine, sandbox, 1) as runner:
         from autograder.grading.course import CourseError
         from autograder.grading.learner import check_file, released_chapters
+        from autograder.grading.reading import Unreadable
         from autograder.lab.table import CheckTable, Row
         from autograder.reporting.table import escape
 
@@ -42,9 +43,14 @@ def check(files: tuple[str, ...], chapter: str | None, root: Path, engine: str, 
                 "or name that with --root."
             )
         paths = [_path(root, list(known), file) for file in files]
-        full = True
+        full = readable = True
         for path in paths:
-            judged = check_file(runner, known, path, chapter)
+            try:
+                judged = check_file(runner, known, path, chapter)
+            except Unreadable as error:
+                errors.print(f"autograder: {error}", style="red", markup=False)
+                readable = False
+                continue
             for note in judged.notes:
                 console.print(escape(f"note: {note.text}"), markup=False)
             for exercise in judged.exercises:
@@ -61,8 +67,8 @@ def check(files: tuple[str, ...], chapter: str | None, root: Path, engine: str, 
                 markup=False,
             )
             full = full and passed == len(judged.exercises)
-    if not full:
-        raise SystemExit(1)
+    if not (full and readable):
+        raise SystemExit(1 if readable else 2)
 
 
 def _path(root: Path, chapters: list[str], file: str) -> Path:

@@ -21,7 +21,7 @@ from autograder.commands.shared import (
 
 @click.command(
     help="Grade a class of submissions. The folder has nbgrader's shape: submitted/STUDENT/CHAPTER/CHAPTER.ipynb. "
-    "The beginning of a chapter's name is enough; all chapters by default."
+    "The beginning of a chapter's name is enough; all that were handed in by default."
     + examples(
         "autograder grade --submitted submitted",
         "autograder grade 01 --submitted submitted --json grades.json --jobs 4",
@@ -106,7 +106,10 @@ def grade(
     if json_file is not None:
         json_file.parent.mkdir(parents=True, exist_ok=True)
         result.write(json_file)
-    console.print(class_table(result.submissions, rows) if len(result.submissions) <= TABLE_ROWS else "")
+    if len(result.submissions) <= TABLE_ROWS:
+        console.print(class_table(result.submissions, rows))
+    else:
+        console.print(f"{len(result.submissions)} rows: `autograder report` and `autograder export` show them.")
     print_summary(console, result, rows)
     if loose := strays(submitted):
         console.print(

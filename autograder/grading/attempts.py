@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 
-from autograder.grading.archives import File, FileTrouble
+from autograder.grading.archives import File, FileTrouble, read_file
 from autograder.grading.course import Chapter
 from autograder.grading.reading import Reading, Unreadable, read_notebook
 from autograder.grading.recognize import chapter_in_cells, chapter_in_name, names_fully, slug
 from autograder.grading.restore import restore
 
 MAX_ATTEMPTS = 20  #: the newest so many are looked into
+HELD = 16 * 2**20  #: bytes of notebooks that are kept for a second look; others are read again
 
 _NOTEBOOK = re.compile(r"\.ipynb(\.txt|\.json)?$", re.IGNORECASE)
 _MAYBE = re.compile(r"(^|/)[^.]*$|\.(json|txt)$", re.IGNORECASE)
@@ -47,6 +50,10 @@ class Attempt:
                 self.trouble = str(trouble)
         return self.data
 
+    def forget(self) -> None:
+        """Free the memory; the file is still there."""
+        self.data = self.reading = None
+
     def parsed(self) -> Reading | None:
         """The notebook, or None where it cannot be read."""
         if self.reading is None and (data := self.read()) is not None:
@@ -73,6 +80,8 @@ class Sorted:
         All notebooks, of whatever chapter.
     others : dict
         Chapter, or None where nothing says which, to everything else.
+    held : int
+        Bytes of notebooks in memory.
     """
 
     attempts: dict[str, list[Attempt]] = field(default_factory=dict)
@@ -80,6 +89,7 @@ class Sorted:
     troubles: dict[str | None, list[File]] = field(default_factory=dict)
     notebooks: list[File] = field(default_factory=list)
     others: dict[str | None, list[File]] = field(default_factory=dict)
+    held: int = 0
 
 
 def sort_files(
@@ -112,6 +122,14 @@ def is_notebook(file: File) -> bool:
     return data[:4096].lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"{") and b'"cells"' in data
 
 
+def may_hold_notebooks(path: Path) -> bool:
+    """Whether a file in a student's folder is a notebook or an archive, by its name or by how it begins."""
+    if path.name.startswith(".") or not path.is_file():
+        return False
+    file = File((path.name,), 0.0, path, None, partial(read_file, path))
+    return path.suffix.lower() == ".zip" or is_notebook(file)
+
+
 def stem(name: str) -> str:
     """A notebook's file name without its ending."""
     return _NOTEBOOK.sub("", name)
@@ -127,8 +145,11 @@ def _place(found: Sorted, file: File, chapters: Mapping[str, Chapter], when: flo
             found.strays.setdefault(by_folder, []).append(attempt)
     if chapter is None:
         found.troubles.setdefault(None, []).append(file)
-    else:
-        found.attempts.setdefault(chapter, []).append(attempt)
+        return
+    found.attempts.setdefault(chapter, []).append(attempt)
+    found.held += len(attempt.data or b"")
+    if found.held > HELD:
+        attempt.forget()
 
 
 def _named(file: File, chapters: Mapping[str, Chapter]) -> tuple[str | None, str | None, str | None]:
@@ -157,12 +178,17 @@ def choose(attempts: list[Attempt], chapter: Chapter) -> tuple[Attempt, int, int
     ordered = sorted(attempts, key=_age)[-MAX_ATTEMPTS:]
     if len(ordered) == 1:
         return ordered[0], 1, 1
-    ranks = {id(attempt): _rank(attempt, chapter) for attempt in ordered}
+    ranks, held = {}, 0
+    for attempt in ordered:
+        ranks[id(attempt)] = _rank(attempt, chapter)
+        held += len(attempt.data or b"")
+        if held > HELD:
+            attempt.forget()
     belonging = [attempt for attempt in ordered if ranks[id(attempt)] > 0] or ordered
     chosen = max(belonging, key=lambda attempt: (ranks[id(attempt)], _age(attempt)))
     for attempt in ordered:
         if attempt is not chosen:
-            attempt.data = attempt.reading = None
+            attempt.forget()
     return chosen, belonging.index(chosen) + 1, len(belonging)
 
 

@@ -213,7 +213,7 @@ def _nothing(student: str, chapter: str, found: Sorted) -> Handin:
     if files:
         names = ", ".join(sorted(file.name for file in files)[:5])
         text = f"No notebook was handed in for {chapter}, only {names}; the .ipynb file is needed."
-        return _missing(student, chapter, text)
+        return _missing(student, chapter, text, needs_person=True)
     return _missing(student, chapter, "Nothing was handed in.")
 
 
@@ -226,8 +226,8 @@ def _trouble(file: File, found: Sorted) -> str:
     return f"{file.name} is {kind}, not a notebook; the .ipynb file is needed."
 
 
-def _missing(student: str, chapter: str, text: str) -> Handin:
-    return Handin(student, chapter, "missing", notes=[Note("missing", text)])
+def _missing(student: str, chapter: str, text: str, needs_person: bool = False) -> Handin:
+    return Handin(student, chapter, "missing", notes=[Note("missing", text, needs_person=needs_person)])
 
 
 def _linked(folder: Path) -> list[File]:

@@ -75,9 +75,12 @@ def check_file(engine: Engine, chapters: dict[str, Chapter], path: Path, name: s
         raise Unreadable(f"{path} cannot be read: {error.strerror}.") from None
     if path.suffix == ".py":
         chapter = _chapter_of_answers(chapters, path, data, name)
-        cells, notes = list(_answer_cells(chapter, data.decode("utf-8", "replace"))), []
+        cells, notes = list(_answer_cells(chapter, data.decode("utf-8-sig", "replace"))), []
     else:
-        reading = read_notebook(data)
+        try:
+            reading = read_notebook(data)
+        except Unreadable as error:
+            raise Unreadable(f"{path}: {error}") from None
         chapter = _chapter_named(chapters, path, name) or _chapter_of_cells(chapters, path, reading)
         restored = restore(reading, chapter)
         notes = [*reading.notes, *restored.notes]

@@ -37,9 +37,11 @@ def choose(root: Path, names: Sequence[str] = ()) -> list[str]:
 
 
 def handed_in(submitted: Path, names: Sequence[str]) -> list[str]:
-    """Those of the chapters that somebody has a folder for; all where a student's folder holds files itself."""
+    """Those of the chapters that somebody has a folder for; all where a student's folder holds notebooks itself."""
+    from autograder.grading.attempts import may_hold_notebooks
+
     students = [folder for folder in submitted.iterdir() if folder.is_dir()]
-    if any(path.is_file() for folder in students for path in folder.iterdir() if not path.name.startswith(".")):
+    if any(may_hold_notebooks(path) for folder in students for path in folder.iterdir()):
         return list(names)
     return [name for name in names if any((folder / name).exists() for folder in students)] or list(names)
 

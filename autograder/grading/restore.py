@@ -164,7 +164,9 @@ class _Restoration:
             self.mends.add("locked-unclear", course.id)
         elif typed:
             self.mends.add("typed-in", course.id)
-            self.pieces.append(Piece((place, 0, number), typed, "student", "code", own=True))
+            # Below a set-up cell, whose imports it may use; above a check, which may use it.
+            beside = 2 if course.role == "course" else 0
+            self.pieces.append(Piece((place, beside, number), typed, "student", "code", own=True))
 
     def _find_manual(self, matches: list[Match]) -> None:
         """A free answer without any mark: prose of the student's own where the chapter's free answer stood."""
@@ -249,13 +251,13 @@ class _Restoration:
 
     def _placed(self) -> list[PlacedCell]:
         placed: list[PlacedCell] = []
-        taken = {cell.id for cell in self.chapter.cells}
-        used: set[str] = set()
+        names = _Names({cell.id for cell in self.chapter.cells})
+        used = names.used
         for piece in in_course_order(self.pieces):
             course = self.chapter.cells[piece.place] if piece.place is not None else None
             identity = course.id if course is not None else f"own-{piece.key[2] + 1}"
             if course is None or identity in used:
-                identity = _free(identity if course is None else f"{identity}-2", taken | used)
+                identity = names.free(identity if course is None else f"{identity}-2")
                 course = None
             used.add(identity)
             run = piece.run and piece.cell_type == "code" and piece.role != "text"
@@ -300,13 +302,19 @@ def _number(value: Any) -> float:
     return -1.0
 
 
-def _free(name: str, taken: set[str]) -> str:
-    number = 2
-    base = name
-    while name in taken:
-        name = f"{base}-{number}"
-        number += 1
-    return name
+class _Names:
+    """Gives out ids that no cell has."""
+
+    def __init__(self, taken: set[str]) -> None:
+        self.taken, self.used = taken, set[str]()
+        self.numbers: dict[str, int] = {}  # the last one given to a name
+
+    def free(self, name: str) -> str:
+        base = name
+        while name in self.taken or name in self.used:
+            self.numbers[base] = self.numbers.get(base, 1) + 1
+            name = f"{base}-{self.numbers[base]}"
+        return name
 
 
 def _join_manual(cells: list[PlacedCell]) -> list[PlacedCell]:

@@ -113,6 +113,6 @@ class Answers:
             for piece in code:
                 if piece.own:
                     piece.role, piece.exercise = "answer", piece.exercise or exercise
-                if late and piece.role in ("answer", "demo"):
-                    move_up(piece, (answer, 1), pieces)
+            if late:
+                move_up([piece for piece in code if piece.role in ("answer", "demo")], (answer, 1), pieces)
         return set(found)

@@ -167,6 +167,7 @@ def _free_lost_answers(
             lost = index.answered_by(cell["source"], definitions)
             if lost is not None and lost not in taken and definitions.tree(cell["source"]) is not None:
                 matches[number] = Match()
+                taken.add(lost)
                 for place, other in enumerate(cells):  # whose mark the free answer has in exchange
                     mark = other["metadata"].get("nbgrader", {}).get("grade_id")
                     if matches[place].place is None and other["cell_type"] != "code" and index.ids.get(mark) == lost:

@@ -35,12 +35,16 @@ def in_course_order(pieces: Sequence[Piece]) -> list[Piece]:
     return sorted(pieces, key=lambda piece: piece.key)
 
 
-def move_up(piece: Piece, to: tuple[int, int], pieces: Sequence[Piece]) -> None:
-    """Bring a piece to an earlier place, and the student's own cells right above it with it."""
-    if piece.key[:2] <= to:
-        return
-    home = piece.key
+def move_up(moving: Sequence[Piece], to: tuple[int, int], pieces: Sequence[Piece]) -> None:
+    """Bring pieces to an earlier place, and the student's own cells right above them with them."""
+    last: dict[tuple[int, int], int] = {}  # where they stand now, to the last number there
+    for piece in moving:
+        if piece.key[:2] > to:
+            last[piece.key[:2]] = max(piece.key[2], last.get(piece.key[:2], piece.key[2]))
+    chosen = set(map(id, moving))
     for other in pieces:
-        if other.own and other.cell_type == "code" and other.key[:2] == home[:2] and other.key[2] < home[2]:
+        end = last.get(other.key[:2])
+        if end is not None and (
+            id(other) in chosen or (other.own and other.cell_type == "code" and other.key[2] < end)
+        ):
             other.key = (*to, other.key[2])
-    piece.key = (*to, home[2])

@@ -102,7 +102,7 @@ def _sequences(
         if difference:
             return difference
     if len(observed) != len(expected):
-        return f"{_at(where)}expected {len(expected)} items, got {len(observed)}."
+        return f"{_at(where)}expected {len(expected)} item{'s' * (len(expected) != 1)}, got {len(observed)}."
     return None
 
 

@@ -41,6 +41,28 @@ def test_names_of_course_cells_come_back(warm: WarmEngine) -> None:
     assert got["sees"].outputs[0]["data"] == {"text/plain": "(1, 'course')"}
 
 
+def test_names_of_a_check_cell_hide_nothing_from_an_answer(engine) -> None:
+    """The hidden part may bind a name that an answer has for a helper of its own; students cannot see it."""
+    cells = (
+        Cell("answer", "def base(): return 1\ndef stack(): return 1\ndef f(): return base() + stack()", "answer", "f"),
+        Cell("check", "base = 10\ncheck('v', lambda: [f(), base])", "check", "f", 9.0,
+             "stack = 20\ncheck('h', lambda: [f(), base, stack])", 1),
+    )  # fmt: skip
+    (run,) = engine.run([Job("j", cells, 1)])
+    assert run.cells[1].observations == {"v": {"list": [2, 10]}}
+    assert run.cells[1].hidden == {"h": {"list": [2, 10, 20]}}
+
+
+def test_a_name_that_hides_a_builtin_costs_the_checks_nothing(warm: WarmEngine) -> None:
+    got = values(
+        warm,
+        Cell("own", "sorted = [3, 1]\nlen = 4", "student"),
+        Cell("answer", "def f(): return sorted", "answer", "f"),
+        Cell("check", "check('v', lambda: [sorted(f()), len(f())])", "check", "f"),
+    )
+    assert got["check"].observations == {"v": {"list": [{"list": [1, 3]}, 2]}}
+
+
 def test_a_rebound_answer_stays_rebound(warm: WarmEngine) -> None:
     got = values(
         warm,

@@ -26,6 +26,7 @@ from autograder.engine.inside.streams import Mute, Stream
 from autograder.engine.inside.wire import Wire
 from autograder.lab.probe import Probe
 
+_BUILTINS = frozenset(name for name in vars(builtins) if not name.startswith("_"))
 Emit = Callable[[dict[str, Any]], object]
 _FINE, _FAILED, _BROKEN = 64, 65, 70  #: exit codes; 0 is what an answer that ends the process is likely to use
 #: What to wait for beside a copy's end: that it stops and, in its visible part, that somebody else has woken it since.
@@ -47,13 +48,15 @@ class Observer:
     order : dict
         id, exercise and seed of the cell.
     space : dict
-        The namespace, which the programs may change: it is a copy.
+        The namespace of the cells. The programs get a copy, where a name that they bind hides nothing from the functions of
+        the cells, and where no name of a cell hides a builtin.
     emit : callable
         Takes a message per observation.
     """
 
     def __init__(self, order: dict[str, Any], space: dict[str, Any], emit: Emit) -> None:
-        self.id, self.space, self.emit = order["id"], space, emit
+        self.id, self.emit = order["id"], emit
+        self.space = {name: value for name, value in space.items() if name not in _BUILTINS}
         self.probe = Probe(order["exercise"] or order["id"], order["seed"], self._observed)
 
     def _observed(self, label: str, value: Any) -> None:
