@@ -154,6 +154,28 @@ def test_own_cells_keep_their_place():
     assert order.index("between = 2") == order.index(ANSWERS["double"]) + 1
 
 
+def test_what_is_typed_into_a_set_up_cell_may_use_its_imports_and_answers_may_use_it():
+    notebook = answered_notebook(double="def double(x):\n    return times(x, TWO)")
+    find_cell(notebook, "setup")["source"] += (
+        "\nTWO = math.sqrt(4)\ndef times(x: float, by: float = math.pi):\n    return x * by"
+    )
+    result = restored(notebook)
+    assert right_answers(result) == {"double", "total", "guess"}
+    typed = next(cell.id for cell in result.cells if "TWO = " in cell.source)
+    assert ran(result).index("setup") < ran(result).index(typed) < ran(result).index("double")
+
+
+def test_many_copies_of_one_cell_have_ids_of_their_own():
+    notebook = answered_notebook()
+    copies = [
+        {**find_cell(notebook, "double"), "source": f"def double(x):\n    return 2 * x + {n} - {n}"} for n in range(40)
+    ]
+    notebook["cells"] += copies
+    result = restored(notebook)
+    assert len({cell.id for cell in result.cells}) == len(result.cells)
+    assert right_answers(result) == {"double", "total", "guess"}
+
+
 def test_cells_that_moved_take_their_neighbors_along():
     notebook = answered_notebook()
     place = position(notebook, "total")
