@@ -299,6 +299,14 @@ def types():
         rows.append([t.dtype for t in (out, *grads)] + [tuple(t.shape) for t in (out, *grads)])
     return rows
 
+def two_calls(apply):
+    g, u = leaves(a, b)
+    return torch.autograd.grad(apply(g, u) + 2 * apply(u + 1, g), (g, u), upstream)
+
+def large(apply):
+    inputs = torch.tensor([100.0, -100.0, 0.5]), torch.tensor([2.0, -3.0, 1.0])
+    return [apply(*inputs), *vjp(apply, inputs)]
+
 check("gradients for any incoming gradient", lambda: vjp(SiluMul.apply, (a, b), upstream), vjp(lambda g, u: F.silu(g) * u, (a, b), upstream),
       hint="Multiply both formulas by the incoming gradient, and compute in the dtype of the inputs: float32 inside is not enough for float64.")
 check("a transposed incoming gradient", lambda: vjp(SiluMul.apply, (a, b), upstream.t().contiguous().t()), vjp(lambda g, u: F.silu(g) * u, (a, b), upstream),
@@ -320,6 +328,10 @@ check("nothing is changed in place", after_backward, {"gate": a, "up": b, "incom
       hint="Values changed although no version counter moved: .data and raw writes go round the check. Use new tensors.")
 check("a second backward gives the same", twice, [vjp(lambda g, u: F.silu(g) * u, (a, b), upstream), vjp(lambda g, u: F.silu(g) * u, (a, b), upstream)],
       hint="With retain_graph the same node runs again. What it saved must still be there, unchanged.")
+check("two calls in one graph", lambda: two_calls(SiluMul.apply), two_calls(lambda g, u: F.silu(g) * u),
+      hint="Each call needs what it saved itself. The class is shared by all calls: keep nothing on it.")
+check("large gates", lambda: large(SiluMul.apply), large(lambda g, u: F.silu(g) * u),
+      hint="In float32 exp(x) is infinite from x = 89 on, and infinite / infinite is NaN. torch.sigmoid has no such limit.")
 check.raises("an edit of gate is noticed", lambda: edited(0), RuntimeError, match="modified by an inplace operation",
              hint="gate was edited after the forward and backward did not notice. Save gate itself, by save_for_backward.")
 check("dtype and shape are kept", types, [[d, d, d, (4, 5), (4, 5), (4, 5)] for d in (torch.float16, torch.bfloat16, torch.float32)],
@@ -447,6 +459,8 @@ class RMSNorm(torch.autograd.Function):
 
     - Saves x, weight, and one statistic of one element per row.
     - The gradient of weight has weight's shape, also outside the engine. eps gets None.
+    - x and weight have one dtype, which is the output's too; x may have any strides.
+    - Inputs, saved tensors and the incoming gradient stay as they are.
     """
 
     @staticmethod
@@ -526,6 +540,21 @@ check("it saves x, weight and one element per row", lambda: kept(x), {"inputs": 
 ### BEGIN HIDDEN TESTS
 x3, upstream = torch.randn(2, 3, 4, dtype=torch.float64), torch.randn(2, 3, 4, dtype=torch.float64)
 w = torch.randn(4, dtype=torch.float64)
+
+def two_calls(apply):
+    x, weight = x3.clone().requires_grad_(), w.clone().requires_grad_()
+    return torch.autograd.grad(apply(x, weight, 0.3) + 2 * apply(x + 1, 3 * weight, 2.0), (x, weight), upstream.clone())
+
+def after_backward():
+    x, weight, grad = x3.clone().requires_grad_(), w.clone().requires_grad_(), upstream.clone()
+    torch.autograd.grad(RMSNorm.apply(x, weight, 0.3), (x, weight), grad)
+    return {"x": x, "weight": weight, "incoming": grad, "versions": [x._version, weight._version, grad._version]}
+
+def twice():
+    x, weight = x3.clone().requires_grad_(), w.clone().requires_grad_()
+    out = RMSNorm.apply(x, weight, 0.3)
+    return [[t.clone() for t in torch.autograd.grad(out, (x, weight), upstream.clone(), retain_graph=True)] for _ in range(2)]
+
 check("the output in three dimensions, with a large eps", lambda: RMSNorm.apply(x3, w, 0.3), norm(x3, w, 0.3),
       hint="eps stands under the root: rsqrt(mean + eps).")
 check("the gradient of x in three dimensions", lambda: vjp(RMSNorm.apply, (x3, w, 0.3), upstream.clone())[0], vjp(norm, (x3, w, 0.3), upstream)[0],
@@ -539,6 +568,20 @@ check("both gradients for a single row", lambda: vjp(RMSNorm.apply, (x3[0, 0], w
       hint="An x of one dimension has no rows to sum over. Mind that sum(dim=()) sums everything.")
 check("one element per row in three dimensions", lambda: kept(x3), {"inputs": ["weight", "x"], "other elements": [6], "on ctx": []},
       hint="Save x, weight and a statistic of one element per row.")
+check("two calls in one graph", lambda: two_calls(RMSNorm.apply), two_calls(norm),
+      hint="Each call has an x, a weight and an eps of its own. The class is shared by all calls: keep nothing on it.")
+check("nothing is changed in place", after_backward, {"x": x3, "weight": w, "incoming": upstream, "versions": [0, 0, 0]},
+      wrong=[(lambda v: v["versions"][2], "The incoming gradient was edited in place. It may be shared with another node: use new tensors."),
+             (lambda v: v["versions"][0] or v["versions"][1], "An input was edited in place. It belongs to the caller, and other nodes may have saved it.")],
+      hint="Values changed although no version counter moved: .data goes round the check. Use new tensors.")
+check("a second backward gives the same", twice, [vjp(norm, (x3, w, 0.3), upstream)[:2], vjp(norm, (x3, w, 0.3), upstream)[:2]],
+      hint="With retain_graph the same node runs again. What it saved, the statistic too, must still be there, unchanged.")
+check("transposed x and incoming gradient", lambda: [RMSNorm.apply(x3.transpose(0, 1), w, 0.3), *vjp(RMSNorm.apply, (x3.transpose(0, 1), w, 0.3), upstream.transpose(0, 1))[:2]],
+      [norm(x3.transpose(0, 1), w, 0.3), *vjp(norm, (x3.transpose(0, 1), w, 0.3), upstream.transpose(0, 1).contiguous())[:2]],
+      wrong=[(RuntimeError, "x and the incoming gradient may have any strides. view needs rows that lie one after the other in memory; reshape does not.")],
+      hint="x and the incoming gradient may have any strides.")
+check("float32 stays float32", lambda: RMSNorm.apply(x3.float(), w.float(), 0.3).dtype, torch.float32,
+      hint="The output has the dtype of x and weight.")
 ### END HIDDEN TESTS
 check.report()
 
@@ -684,6 +727,11 @@ check("the second derivative in x", lambda: orders(x, torch.ones_like(x), torch.
       hint="6 x times both incoming gradients. An intermediate made in forward counts as a constant: save x itself.")
 ### BEGIN HIDDEN TESTS
 z, grad, second = (torch.randn(3, 2, dtype=torch.float64) for _ in range(3))
+
+def two_calls():
+    x = z.clone().requires_grad_()
+    return torch.autograd.grad(Cube.apply(x) + Cube.apply(2 * x + 1), x, grad)[0]
+
 check("the gradient elsewhere", lambda: vjp(Cube.apply, (z,), grad), [3 * z * z * grad], hint="3 x² times the incoming gradient.")
 check("the second derivative elsewhere", lambda: orders(z, grad, second)[1], 6 * z * grad * second,
       wrong=[(lambda v: v is None, "The gradient has no path back to x: save x itself and drop once_differentiable.")],
@@ -697,6 +745,8 @@ check("small values", lambda: orders(1e-7 * z, grad, second), [3e-14 * z * z * g
       hint="Near 0 the derivatives are not exact. Does a small number added to x hide a division by x?")
 check("a number without dimensions", lambda: orders(z[0, 0], grad[0, 0], second[0, 0]), [3 * z[0, 0] ** 2 * grad[0, 0], 6 * z[0, 0] * grad[0, 0] * second[0, 0], 3 * z[0, 0] ** 2 * second[0, 0]],
       hint="Any shape, also none.")
+check("two calls in one graph", two_calls, (3 * z**2 + 6 * (2 * z + 1) ** 2) * grad,
+      hint="Each call needs the x that it was given. The class is shared by all calls: keep nothing on it.")
 ### END HIDDEN TESTS
 check.report()
 
@@ -772,7 +822,7 @@ class Quantize(torch.autograd.Function):
     - dequantized: codes * scale, in x's dtype.
 
     The gradient of x is the incoming gradient where x / scale, before rounding, lies in [-128, 127] (ends included), else 0.
-    scale gets None.
+    scale gets None. Inputs and the incoming gradient stay as they are.
     """
 
     @staticmethod
@@ -865,6 +915,15 @@ def learned_scale():
     out.backward(upstream.clone())
     return [x.grad, step.grad]
 
+def two_calls():
+    x = wide.clone().requires_grad_()
+    return torch.autograd.grad(Quantize.apply(x, scale)[0] + 2 * Quantize.apply(x, scale / 2)[0], x, upstream.clone())[0]
+
+def after_backward():
+    x, grad = wide.clone().requires_grad_(), upstream.clone()
+    torch.autograd.grad(Quantize.apply(x, scale)[0], x, grad)
+    return {"x": x, "incoming": grad, "versions": [x._version, grad._version]}
+
 check("codes and values elsewhere", lambda: list(Quantize.apply(wide, scale)), [(wide / scale).round().clamp(-128, 127) * scale, (wide / scale).round().clamp(-128, 127).to(torch.int8)],
       hint="round(x / scale), clamped to [-128, 127], as int8; then times scale.")
 check("halves go to the even code", halves, torch.tensor([0, 2, 2, 0, -2, -2], dtype=torch.int8),
@@ -883,6 +942,15 @@ check("dtypes, and who requires a gradient", types, [[d, torch.int8, True, False
       hint="dequantized has x's dtype whatever scale is; codes are int8.")
 check("scale gets None", learned_scale, [upstream * ((wide / scale >= -128) & (wide / scale <= 127)), None],
       hint="The gradient of scale is None, also when scale is a tensor that requires one.")
+check("two calls in one graph", two_calls, upstream * ((wide / scale >= -128) & (wide / scale <= 127)) + 2 * upstream * ((2 * wide / scale >= -128) & (2 * wide / scale <= 127)),
+      hint="Each call clips other elements. The class is shared by all calls: keep nothing on it.")
+check("nothing is changed in place", after_backward, {"x": wide, "incoming": upstream, "versions": [0, 0]},
+      wrong=[(lambda v: v["versions"][1], "The incoming gradient was edited in place. It may be shared with another node: use new tensors."),
+             (lambda v: v["versions"][0], "x was edited in place. It belongs to the caller.")],
+      hint="Values changed although no version counter moved: .data goes round the check. Use new tensors.")
+check("halves at a scale that is no power of two", lambda: Quantize.apply((torch.arange(-60, 60, dtype=torch.float64) + 0.5) * 0.013, 0.013)[1],
+      ((torch.arange(-60, 60, dtype=torch.float64) + 0.5) * 0.013 / 0.013).round().to(torch.int8),
+      hint="Codes next to a half are one step off. Divide by scale: 1 / scale is rounded, and x * (1 / scale) is not always x / scale.")
 ### END HIDDEN TESTS
 check.report()
 
@@ -994,6 +1062,11 @@ def after():
     torch.autograd.grad(SafeGate.apply(g, u), (g, u), grad)
     return {"gate": g, "up": u, "incoming": grad, "versions": [g._version, u._version, grad._version]}
 
+def two_gradients():
+    g, u = a.clone().requires_grad_(), b.clone().requires_grad_()
+    out = SafeGate.apply(g, u)
+    return [[t.clone() for t in torch.autograd.grad(out, (g, u), grad, retain_graph=True)] for grad in (upstream.clone(), upstream.flip(0))]
+
 def outside():
     g, u = a.clone().requires_grad_(), b.clone().requires_grad_()
     out = SafeGate.apply(g, u)
@@ -1012,6 +1085,9 @@ check("an expanded incoming gradient", lambda: passes(a, b, upstream[0, 0].expan
 check("outside the engine, twice", outside, [vjp(lambda g, u: F.silu(g) * u, (a, b), upstream)] * 2,
       wrong=[(RuntimeError, "The saved gate was edited in place, so the second call refuses it. Write only to tensors that you made.")],
       hint="Write only to tensors that you made.")
+check("another incoming gradient the second time", two_gradients, [vjp(lambda g, u: F.silu(g) * u, (a, b), upstream), vjp(lambda g, u: F.silu(g) * u, (a, b), upstream.flip(0))],
+      wrong=[(lambda v: v[0] == v[1], "Two different incoming gradients gave the same result. Compute it anew in every backward.")],
+      hint="Every backward starts from the incoming gradient that it was given, and from saved tensors that nothing has changed.")
 ### END HIDDEN TESTS
 check.report()
 
@@ -1240,6 +1316,7 @@ other_gate, other_up, other_grad = drawn(6, 7)
 long_gate, long_up, long_grad = drawn(2**12 + 1 if DEVICE == "cpu" else 2**20 + 1, dtype=torch.float32)
 narrow = torch.cat([torch.linspace(-6, 6, 13), torch.linspace(-1.29, -1.26, 13)]).to(DEVICE)
 large = 1 + 8 * torch.rand(26, device=DEVICE)
+steep = [torch.tensor(values, device=DEVICE) for values in ([100.0, -100.0, 0.5], [2.0, -3.0, 1.0], [1.0, 0.5, -2.0])]
 
 ARITHMETIC = {"mul", "add", "sub", "rsub", "div", "neg", "exp", "exp2", "sigmoid", "sigmoid_backward", "silu", "silu_backward", "tanh", "pow", "reciprocal",
               "addcmul", "addcdiv", "where", "matmul", "dot"}
@@ -1296,6 +1373,8 @@ check("bfloat16 is computed in float32", lambda: half(torch.bfloat16), expected(
       hint="Widen to float32 after the load and narrow at the store, not in between.")
 check.that("narrowed once, at the store", rounded_twice, lambda count: count <= 7,
            hint="Many half values are one step off: something was narrowed before the store, and rounded twice. Keep float32 until then.")
+check("large gates", lambda: run(*steep)[:3], expected(*steep),
+      hint="In float32 exp(x) is infinite from x = 89 on, and infinite / infinite is NaN. tl.sigmoid has no such limit.")
 check("transposed inputs are saved themselves", lambda: transposed()[3], {"saved": ["gate", "up"], "on ctx": []},
       hint="Save gate and up themselves, and make contiguous copies in backward: a copy that is saved is a tensor that nobody else keeps.")
 check.that("nothing for a frozen input", lambda: [[run["shapes"], run["allocated"]] for run in (watched((True, True)), watched((True, False)), watched((False, True)))],
