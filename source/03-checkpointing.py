@@ -309,7 +309,7 @@ except RuntimeError as error:
 # <details><summary>Still stuck?</summary>
 #
 # Fresh leaves: `tensor.detach().requires_grad_(tensor.requires_grad)`. Inner backward: `torch.autograd.backward(outputs, grads)`, only over outputs that require a gradient. Arguments that are
-# no tensors stay on `ctx`, with None in the places of the tensors.
+# no tensors stay on `ctx`. Keep the places of the tensors there too: an argument may be None itself, so a None does not say that a tensor stood there.
 # </details>
 # <details><summary>Help: "element 0 of tensors does not require grad and does not have a grad_fn"</summary>
 #
@@ -485,7 +485,7 @@ def drawn_after_backward(call):
     return torch.rand(3)
 
 
-def mixed(x, scale, index, name, extra, nothing):
+def mixed(nothing, x, scale, index, name, extra):
     assert name == "rows" and nothing is None
     return x[index] * scale * extra["factor"]
 
@@ -499,6 +499,25 @@ def two_in_a_row(call):
     torch.manual_seed(13)
     fn = lambda t: F.dropout(t * t, 0.5)
     return call(fn, x.clone().requires_grad_()), call(fn, x.clone().requires_grad_())
+
+
+def chained(call):
+    """Two checkpoints with functions of their own, the second on the output of the first."""
+    torch.manual_seed(14)
+    leaf = x.repeat(5, 1).requires_grad_()  # so many that two masks differ where it shows
+    out = call(lambda t: F.dropout(t.sin(), 0.5), call(lambda t: F.dropout(t * t, 0.5), leaf))
+    out.sum().backward()
+    return out, leaf.grad
+
+
+def in_order(call):
+    """Gradients of two checkpoints with graphs of their own, backward in the order of the calls."""
+    torch.manual_seed(15)
+    p, q = x.repeat(5, 1).requires_grad_(), x.repeat(5, 1).requires_grad_()
+    first, second = call(lambda t: F.dropout(t * t, 0.5), p), call(lambda t: F.dropout(t.sin(), 0.5), q)
+    first.sum().backward()
+    second.sum().backward()
+    return p.grad, q.grad
 
 
 check("fn runs once in forward and once in backward", lambda: counted(), (1, 2), weight=6,
@@ -522,12 +541,18 @@ check("a tuple of outputs", lambda: tuple_result(checkpoint), tuple_result(plain
 check("a tuple of one", lambda: one_of_a_tuple(checkpoint), one_of_a_tuple(plainly), hint="fn returned a tuple of one tensor. Return a tuple of one tensor too.")
 check("an argument from a graph, and its leaf", lambda: grads_of(lambda fn, t: checkpoint(fn, t * 3.0, t), lambda p, q: p.sin() * q, x), grads_of(lambda fn, t: fn(t * 3.0, t), lambda p, q: p.sin() * q, x),
       hint="The gradient has to go on beyond the checkpoint. Detach the arguments before the second run, so that the inner backward stops there, and return their gradients.")
-check("other values and frozen tensors pass", lambda: grads_of(checkpoint, mixed, x, 2, torch.tensor([0, 2]), "rows", {"factor": y[:2]}, None), grads_of(plainly, mixed, x, 2, torch.tensor([0, 2]), "rows", {"factor": y[:2]}, None),
+check("other values and frozen tensors pass", lambda: grads_of(checkpoint, mixed, None, x, 2, torch.tensor([0, 2]), "rows", {"factor": y[:2]}), grads_of(plainly, mixed, None, x, 2, torch.tensor([0, 2]), "rows", {"factor": y[:2]}),
       hint="Arguments may be ints, strings, dicts, None or integer tensors. They reach fn unchanged, both times, and have no gradient.")
 check("the same random numbers", lambda: dropout_run(checkpoint), dropout_run(plainly), weight=2,
       hint="The second run drew another dropout mask. Save torch.get_rng_state() before the first run and set it before the second; the seed alone does not tell how much was drawn since.")
 check("two dropouts in a row", lambda: two_in_a_row(checkpoint), two_in_a_row(plainly),
       hint="The second call repeats the first one's mask. Forward draws from the generator and moves it on, as fn does; only backward puts it back.")
+check("one checkpoint after the other", lambda: chained(checkpoint), chained(plainly),
+      hint="Each call needs its own fn, arguments and RNG state when backward comes. A class or a list at module level is shared by all calls: keep them on ctx.")
+check("backward in the order of the calls", lambda: in_order(checkpoint), in_order(plainly),
+      hint="Backward of the first call may come before that of the second. Each call needs its own fn, arguments and RNG state: keep them on ctx.")
+check("one tensor as two arguments", lambda: grads_of(lambda fn, t: checkpoint(fn, t, t), lambda p, q: (p * q).sin(), x), grads_of(lambda fn, t: fn(t, t), lambda p, q: (p * q).sin(), x),
+      hint="The same tensor stands in two places. Each place needs a leaf of its own, and returns that leaf's gradient; the engine adds the two.")
 check("the generator is left as found", lambda: drawn_after_backward(checkpoint), drawn_after_backward(plainly),
       hint="Backward changed the global generator. Put its state back afterwards: torch.random.fork_rng(devices=[]), or get_rng_state and set_rng_state.")
 ### END HIDDEN TESTS
@@ -634,6 +659,8 @@ check("small chains", lambda: [best_segments(n) for n in range(1, 40)], [min(ran
       hint="The ceiling makes steps: of several numbers with the same peak the smallest is asked, and rounding the square root does not find it.")
 check("long chains", lambda: [best_segments(start + n) for n in range(20)], [min(range(1, start + n + 1), key=lambda s: s + -(-(start + n) // s)) for n in range(20)],
       hint="Of several numbers with the same peak the smallest is asked; compute the model for every candidate.")
+check("hundreds of layers", lambda: [best_segments(n) for n in (442, 485, 962, 1850)], [min(range(1, n + 1), key=lambda s: s + -(-n // s)) for n in (442, 485, 962, 1850)],
+      hint="The smallest number with the lowest peak moves away from the square root as n grows. Compute the model for every candidate, not for those next to the root.")
 ### END HIDDEN TESTS
 check.report()
 
@@ -816,6 +843,14 @@ def input_grad(run):
     return leaf.grad
 
 
+def functions_only(run):
+    """Output and gradient of a chain of functions that are no modules."""
+    leaf = x.clone().requires_grad_()
+    out = run([torch.tanh, torch.sin, lambda t: t * t], leaf, 2)
+    out.sum().backward()
+    return out, leaf.grad
+
+
 check.raises("a negative number of segments", lambda: chain([torch.tanh, torch.sin], torch.ones(2), -1), ValueError,
              hint="segments must be at least 1; everything else is a ValueError, a negative number too.")
 check("another chain", lambda: redone(n, segments)["lengths"], sorted([n // segments] * (segments - n % segments) + [n // segments + 1] * (n % segments)), weight=2,
@@ -829,6 +864,8 @@ check("weights, when x needs no gradient", lambda: weight_grads(chain, n, segmen
       wrong={RuntimeError: "Backward could not start: x requires no gradient, and the reentrant variant then cuts the graph. Use use_reentrant=False."},
       hint="Weights got no gradient, or a wrong one. x requires none, and the reentrant variant then cuts the graph: use use_reentrant=False.")
 check("the gradient of x", lambda: input_grad(chain), input_grad(plain_chain), hint="When x requires a gradient it gets one.")
+check("layers that are no modules", lambda: functions_only(chain), functions_only(plain_chain),
+      hint="A layer is any callable, torch.tanh too. nn.Sequential takes modules only; a loop calls everything.")
 check("dropout masks repeat", lambda: noisy(chain, 2), noisy(plain_chain, 2), hint="The second run has to draw the same dropout masks: leave preserve_rng_state on.")
 check("x is left as it was", lambda: left_alone(), (False, None, 0, x),
       wrong=[(lambda v: v[0], "x requires a gradient now. It belongs to the caller: do not call requires_grad_() on it.")], hint="x belongs to the caller: do not change it.")
