@@ -448,6 +448,23 @@ def deep():
     counts = dependencies(chain(Tensor(torch.ones(()), requires_grad=True), 20_000).node)
     return [len(counts), min(counts.values()), max(counts.values()), sum(counts.values())]
 
+def asked_again():
+    p, q = leaves_of(torch.ones(2), torch.ones(2))
+    h = p * q
+    one, two = h.exp() + h, h * q
+    return [edge_counts(dependencies(end.node), [p, q]) for end in (one, two, one)]
+
+def recursion_limit():
+    import sys
+    before = sys.getrecursionlimit()
+    end = chain(Tensor(torch.ones(()), requires_grad=True), 20_000)
+    sys.setrecursionlimit(2_000)
+    try:
+        dependencies(end.node)
+        return sys.getrecursionlimit()
+    finally:
+        sys.setrecursionlimit(before)
+
 check("random graphs", lambda: [edge_counts(dependencies(end), leaves) for end, leaves in zip(ends, made)],
       [torch_edge_counts(p, *d) for p, d in zip(programs, inputs)],
       hint="On a graph of nine operations some count differs from torch's. Each node's edges are followed once, each edge counted once.", weight=2)
@@ -463,6 +480,12 @@ check.that("nodes are looked up, not searched for", comparisons, lambda n: n < 5
 check("a chain of 20,000 nodes", deep, [20_001, 0, 1, 20_000],
       wrong=[(RecursionError, "Recursion ends near depth 1,000. Keep a list of nodes still to visit.")],
       hint="A long chain must be counted like a short one, in linear time.")
+check("the recursion limit is left as it was", recursion_limit, 2_000,
+      wrong=[(RecursionError, "With Python's limit at 2,000 the chain is too deep. Keep a list of nodes still to visit.")],
+      hint="The recursion limit is another one after the call. It belongs to the whole process: keep a list of nodes still to visit instead.")
+check("one root after another", asked_again,
+      [{"2 Add": 0, "1 Exp": 1, "0 Mul": 2, "leaf 0": 1, "leaf 1": 1}, {"1 Mul": 0, "0 Mul": 1, "leaf 0": 1, "leaf 1": 2}, {"2 Add": 0, "1 Exp": 1, "0 Mul": 2, "leaf 0": 1, "leaf 1": 1}],
+      hint="Three calls on graphs that share nodes. Each counts for itself: does anything of an earlier call remain, on a node or in a variable that outlives the call?")
 check("sixty doublings", doublings, [0] + [2] * 60, limit=2.0,
       hint="60 nodes, but 2^60 paths: follow each node's edges once.")
 ### END HIDDEN TESTS
@@ -781,6 +804,21 @@ def after_the_error():
         pass
     return [a.grad, b.grad, c.grad, [n.saved is None for n in (end.node, fresh.node, h.node)]]
 
+def good_after_the_error():
+    result = []
+    for released_first in (True, False):
+        a, b, c = leaves_of(torch.ones(2), torch.ones(2), torch.ones(2))
+        h = a * b
+        backward(h.sum())
+        used, fresh = h.sum(), (c * c).sum()
+        try:
+            backward(used + fresh if released_first else fresh + used)
+        except RuntimeError:
+            pass
+        backward(fresh)
+        result.append(c.grad)
+    return result
+
 def only_what_is_reached():
     a, b = leaves_of(torch.ones(2), torch.ones(2))
     h = a * 3.0
@@ -816,9 +854,25 @@ def deep():
     backward(chain(x, 20_000))
     return x.grad
 
+def recursion_limit():
+    import sys
+    before = sys.getrecursionlimit()
+    end = chain(Tensor(torch.tensor(1.0), requires_grad=True), 20_000)
+    sys.setrecursionlimit(2_000)
+    try:
+        backward(end)
+        return sys.getrecursionlimit()
+    finally:
+        sys.setrecursionlimit(before)
+
 check("a root of shape (1, 1)", lambda: gradients(lambda x: x.sum((0, 1), True) * x.sum(), torch.tensor([[1.0, 2.0]])), [torch.tensor([[6.0, 6.0]])],
       wrong=[(RuntimeError, "One element is enough, whatever the number of dimensions: where grad is not given it is a one of root's shape, ones_like(root.data).")],
       hint="The gradient of a root of one element has the shape of the root: ones_like(root.data).")
+check("a given gradient for a root of one element", lambda: [gradients(one_product, row, other, grad=torch.tensor(3.0)), gradients(lambda x: x.sum((0, 1), True), torch.tensor([[1.0, 2.0]]), grad=torch.tensor([[-2.0]])), gradients(one_product, row, other, grad=torch.tensor(0.0))],
+      [[torch.tensor([1.5, -3.0, 6.0]), torch.tensor([3.0, 6.0, 9.0])], [torch.tensor([[-2.0, -2.0]])], [torch.tensor([0.0, -0.0, 0.0]), torch.tensor([0.0, 0.0, 0.0])]],
+      wrong=[(lambda v: v[0] == [[0.5, -1.0, 2.0], [1.0, 2.0, 3.0]], "grad was given as 3, and the leaves got what belongs to 1. Only where grad is None does the pass start with ones."),
+             (lambda v: v[0] == [[1.5, -3.0, 6.0], [3.0, 6.0, 9.0]] and v[2] == [[0.5, -1.0, 2.0], [1.0, 2.0, 3.0]], "grad was given as 0, and the leaves got what belongs to 1. Ask `grad is None`, not whether grad is true.")],
+      hint="A given gradient is used as it is, also for a root of one element.")
 check("used twice by one node, and by another", lambda: [gradients(e, row) for e in (squared_first, squared_last, squared_inside)],
       [torch_gradients(e, row) for e in (squared_first, squared_last, squared_inside)],
       hint="A node that uses a value twice delivers to it twice. Count edges, not consumers.")
@@ -849,6 +903,8 @@ check.raises("a released node reached again", reached_again, RuntimeError,
              hint="h was released by the first backward; reaching it again must raise RuntimeError.")
 check("an error changes nothing", after_the_error, [torch.ones(2), torch.ones(2), None, [False, False, True]],
       hint="c already had a gradient, or fresh nodes were released, when the released node was found. Look at every reachable node before the first rule runs.")
+check("a good backward after the error", good_after_the_error, [torch.tensor([2.0, 2.0])] * 2,
+      hint="A call raised, since it met a released node; then the part that was never run is run alone. That must go as if the other call had not been: does anything of it remain, on a node, on a leaf or in a variable that outlives the call?")
 check("what the root does not reach stays", only_what_is_reached, [torch.tensor([3.0, 3.0]), None, False],
       hint="Only leaves that the root reaches get a gradient, and only nodes that ran are released.")
 check.raises("a root without a node", lambda: backward(Tensor(torch.tensor(1.0)) * 2.0), RuntimeError,
@@ -858,6 +914,9 @@ check.that("nodes are looked up, not searched for", comparisons, lambda n: n < 5
 check("20,000 nodes in a row", deep, torch.tensor(1.0),
       wrong=[(RecursionError, "Recursion ends near depth 1,000. Keep the ready nodes in a list.")],
       hint="A long chain must run like a short one, in linear time.")
+check("the recursion limit is left as it was", recursion_limit, 2_000,
+      wrong=[(RecursionError, "With Python's limit at 2,000 the chain is too deep. Keep the nodes still to visit in a list.")],
+      hint="The recursion limit is another one after the call. It belongs to the whole process: keep the nodes still to visit in a list instead.")
 check("sixty doublings", doublings, torch.tensor(2.0**60, dtype=torch.float64), limit=3.0,
       hint="60 nodes, but 2^60 paths: each node runs once.")
 ### END HIDDEN TESTS
@@ -1015,6 +1074,12 @@ def shared_with_another_loss():
     _other = h.exp() + b
     return steps(order((h + a).node), [a, b])
 
+def asked_again():
+    a, b = leaves_of(torch.ones(2), torch.ones(2))
+    h = a * b
+    one, two = h.exp() + h, h * b
+    return [steps(order(end.node), [a, b]) for end in (one, two, one)]
+
 check("torch's own order on random graphs", lambda: [in_words(p, *d) for p, d in zip(programs, inputs)],
       [torch_steps(p, *d) for p, d in zip(programs, inputs)],
       hint="On a random graph of twelve operations the order differs from torch's.", weight=2)
@@ -1031,6 +1096,9 @@ check("the older node last", lambda: in_words(older_last, torch.ones(2), torch.o
       hint="Sequence decides, not the place among the operands and not the time of becoming ready.")
 check("consumers that the root does not reach", shared_with_another_loss, ["1 Add", "0 Mul", "leaf 0", "leaf 1"],
       hint="Another result uses h, but this root does not reach it. It is neither in the list nor waited for.")
+check("one root after another", asked_again,
+      [["2 Add", "1 Exp", "0 Mul", "leaf 0", "leaf 1"], ["1 Mul", "0 Mul", "leaf 0", "leaf 1"], ["2 Add", "1 Exp", "0 Mul", "leaf 0", "leaf 1"]],
+      hint="Three calls on graphs that share nodes. Each counts for itself: does anything of an earlier call remain, on a node or in a variable that outlives the call?")
 ### END HIDDEN TESTS
 check.report()
 
