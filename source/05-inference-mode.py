@@ -223,7 +223,7 @@ def measure(fn: Callable[[], object], repeats: int) -> dict[str, float]:
     gradients on whatever mode the caller is in; afterwards the caller's mode is as it was.
 
     Read a clock of the standard library, such as `time.perf_counter_ns()`. Where there is CUDA, wait for it before each reading:
-    `torch.cuda.synchronize()`.
+    `torch.cuda.synchronize()`. Ask `torch.cuda.is_available()` at each call, not once at the top.
     """
     ### BEGIN SOLUTION
     def once(name):
@@ -312,7 +312,7 @@ def modes_after(caller):
 def on_a_device(nanoseconds):
     """A call that returns at once and leaves work to a device."""
     with fake_clock(measure, cuda=True) as clock:
-        return {name: float(value) for name, value in measure(lambda: clock.launch(nanoseconds), 3).items()}
+        return {name: float(value) for name, value in measure(lambda: clock.launch(nanoseconds), 1).items()}
 
 check("an untimed call in every mode first", lambda: sorted({name for name, _ in calls(5)[:-15]}), ["grad", "inference_mode", "no_grad"],
       wrong=[(lambda v: v == [], "The first call in a mode is timed. It allocates and loads; call fn once in every mode before.")],
@@ -336,7 +336,7 @@ check("the caller's mode is restored", lambda: [modes_after(caller) for caller i
       hint="After measure the caller is in another mode than before. Use the modes as context managers.")
 check("work on a device is waited for", lambda: on_a_device(middle), {"grad": middle, "no_grad": middle, "inference_mode": middle}, rtol=1e-3,
       wrong=[(lambda v: 0 < v["grad"] < 99, "The unit: the result is in nanoseconds.")],
-      hint="On CUDA a call returns before its work is done. Synchronize before the clock is read.")
+      hint="On CUDA a call returns before its work is done. Synchronize before each reading of the clock, the first one too: untimed calls leave work behind. And ask torch.cuda.is_available() at each call.")
 ### END HIDDEN TESTS
 check.report()
 
@@ -726,7 +726,7 @@ for name, repair in {
 def to_training(batch):
     """Make a rollout fit for training.
 
-    dict, list, tuple, namedtuple and dataclass (frozen too), nested at will, are rebuilt with their exact type and converted
+    dict (OrderedDict too), list, tuple, namedtuple and dataclass (frozen too), nested at will, are rebuilt with their exact type and converted
     inside. Inference tensors, integer and bool ones too, become ordinary copies with requires_grad False. Ordinary tensors are
     returned as the same objects, and so is every other value. An object met twice stays one object. The batch itself is not
     changed. Works inside inference mode, too.
@@ -833,6 +833,17 @@ def exact_types():
                          "frozen": Frozen(inference([True]), "x"), "ordered": collections.OrderedDict(a=inference([1.0]))})
     return [type(value).__name__ for value in batch.values()]
 
+def ordered():
+    out = to_training(collections.OrderedDict(second=inference(numbers), first=[inference([1])]))
+    return [type(out).__name__, list(out), kind(out["second"]), kind(out["first"][0]), out["second"]]
+
+def grown():
+    """One list in two calls; an item came to it between them."""
+    steps = [inference([1.0])]
+    before = len(to_training(steps))
+    steps.append(inference([2.0]))
+    return [before, *to_training(steps)]
+
 def frozen():
     out = to_training([Frozen(inference([True, False]), "left")])[0]
     return [out.mask, kind(out.mask), out.label]
@@ -893,6 +904,8 @@ check("fit for training", usable, torch.tensor(numbers),
 check("exact types", exact_types, ["list", "tuple", "Step", "Rollout", "Frozen", "OrderedDict"],
       wrong=[(TypeError, "A namedtuple or a tuple was rebuilt with the wrong arguments. tuple(items), but Step(*items).")],
       hint="Each container comes back with its exact type, type(value), not the next best.")
+check("an OrderedDict", ordered, ["OrderedDict", ["second", "first"], [False, False], [False, False], torch.tensor(numbers)],
+      hint="An OrderedDict is a dict: isinstance(value, dict). Rebuild it with its own type, keys in their order, and convert inside.")
 check("a frozen dataclass", frozen, [torch.tensor([True, False]), [False, False], "left"],
       hint="A frozen dataclass refuses assignment. Build a new one: dataclasses.replace.")
 check("a dataclass with everything in it", dataclass, [torch.tensor(numbers), [False, False], torch.tensor(numbers), [False, False], 7],
@@ -910,6 +923,8 @@ check("one object met twice stays one", shared, [[True, True, True], True, True,
       hint="The same tensor, or the same container, was converted twice and came back as two. Remember results by id.")
 check("different objects stay different", many, torch.arange(200.0),
       hint="An id was taken for another object's. Keep the original alive as long as you remember its id, and remember only within one call.")
+check("a list that grew between two calls", grown, [1, torch.tensor([1.0]), torch.tensor([2.0])],
+      hint="The second call does not show what was appended after the first. Results are remembered within one call only; a default argument is made once and kept for all calls.")
 check("the batch itself is unchanged", unchanged, [True, True, True, True, True, torch.tensor(numbers)],
       hint="The batch that is given has to stay as it was. Build new containers.")
 check("containers are rebuilt", rebuilt, [True, True, True],
@@ -991,10 +1006,10 @@ check("value at ratio 1", lambda: surrogate(logp, logp, advantages, 0.2), torch.
       wrong={0.625: "The sign: a loss is minimized, so it is minus the objective.", -2.5: "The mean, not the sum."})
 check("gradient at ratio 1", lambda: loss_and_gradient(logp, None, advantages, 0.2)[1], torch.tensor([-0.25, 0.5, -0.125, -0.75], dtype=torch.float64),
       wrong=[(lambda v: all(abs(g) < 1e-9 for g in v), "The ratio is 1, but its gradient is not 0. Only old_logp is a constant: detach it, and it alone."),
-             (RuntimeError, "The loss has no graph. Only old_logp is a constant; the ratio must keep its gradient.")])
+             (RuntimeError, "It raised. Is the loss one number, and does it have a graph? Only old_logp is a constant; the ratio must keep its gradient.")])
 check("beyond the clip", lambda: loss_and_gradient(logp, logp - torch.tensor([0.5, 0.5, -0.5, -0.5], dtype=torch.float64), advantages, 0.2)[1] != 0,
       torch.tensor([False, True, True, True]),
-      wrong=[(RuntimeError, "The loss has no graph. Only old_logp is a constant; the ratio must keep its gradient."),
+      wrong=[(RuntimeError, "It raised. Is the loss one number, and does it have a graph? Only old_logp is a constant; the ratio must keep its gradient."),
              (lambda v: v == [False, False, False, False], "Clipped everywhere: without the minimum a policy that moved too far in the wrong direction gets no gradient back."),
              (lambda v: v == [True, True, True, True], "Nothing is clipped.")],
       hint="min(ratio · A, clip(ratio) · A) has slope 0 only where the policy moved far in the direction that pays.")
@@ -1011,24 +1026,28 @@ def constants():
 
 check("value elsewhere", lambda: loss_and_gradient(new, old, gains, width)[0],
       -torch.minimum((new - old).exp() * gains, (new - old).exp().clamp(1 - width, 1 + width) * gains).mean(),
-      wrong=[(RuntimeError, "The loss has no graph. Only old_logp is a constant; the ratio must keep its gradient.")],
+      wrong=[(RuntimeError, "It raised. Is the loss one number, and does it have a graph? Only old_logp is a constant; the ratio must keep its gradient.")],
       hint="−mean of min(ratio · A, clip(ratio) · A), over all elements.")
 check("gradient elsewhere", lambda: loss_and_gradient(new, old, gains, width)[1],
       torch.where(torch.where(gains > 0, (new - old).exp() < 1 + width, (new - old).exp() > 1 - width), -(new - old).exp() * gains / 12, 0.0),
-      wrong=[(RuntimeError, "The loss has no graph. Only old_logp is a constant; the ratio must keep its gradient.")],
+      wrong=[(RuntimeError, "It raised. Is the loss one number, and does it have a graph? Only old_logp is a constant; the ratio must keep its gradient.")],
       hint="−ratio · A / numel where the minimum is not clipped, else 0.")
 check("the same tensor twice", lambda: loss_and_gradient(new, None, gains, width), [-gains.mean(), -gains / 12],
-      wrong=[(RuntimeError, "The loss has no graph. Only old_logp is a constant; the ratio must keep its gradient."),
+      wrong=[(RuntimeError, "It raised. Is the loss one number, and does it have a graph? Only old_logp is a constant; the ratio must keep its gradient."),
              (lambda v: all(abs(g) < 1e-9 for row in v[1] for g in row), "The ratio is 1, but its gradient is not 0. Only old_logp is a constant: detach it, and it alone.")],
       hint="At ratio 1 the value is −mean(A) and the gradient −A / numel.")
 check("old_logp is a constant", constants, None,
-      wrong=[(RuntimeError, "The loss has no graph. Only old_logp is a constant; the ratio must keep its gradient.")],
+      wrong=[(RuntimeError, "It raised. Is the loss one number, and does it have a graph? Only old_logp is a constant; the ratio must keep its gradient.")],
       hint="A gradient flows into old_logp. Detach it.")
+check("log-probabilities of -120", lambda: loss_and_gradient(torch.tensor([-120.0, -130.0, -110.0]), torch.tensor([-120.125, -129.875, -110.0]), torch.tensor([1.0, -2.0, 3.0]), 0.2),
+      [-(torch.tensor([0.125, -0.125, 0.0]).exp() * torch.tensor([1.0, -2.0, 3.0])).mean(), -torch.tensor([0.125, -0.125, 0.0]).exp() * torch.tensor([1.0, -2.0, 3.0]) / 3],
+      wrong=[(RuntimeError, "It raised. Is the loss one number, and does it have a graph? Only old_logp is a constant; the ratio must keep its gradient.")],
+      hint="exp(-120) is 0 in float32, and a quotient of two such probabilities is 0 / 0. Subtract first: the ratio is exp(logp - old_logp).")
 check("far in the direction that pays", lambda: loss_and_gradient(new, new - 2.0 * gains.sign(), gains, width), [-(gains * (1 + width * gains.sign())).mean(), torch.zeros_like(gains)],
-      wrong=[(RuntimeError, "The loss has no graph. Only old_logp is a constant; the ratio must keep its gradient.")],
+      wrong=[(RuntimeError, "It raised. Is the loss one number, and does it have a graph? Only old_logp is a constant; the ratio must keep its gradient.")],
       hint="There the clip holds: the value is constant and the gradient 0.")
 check("far in the wrong direction", lambda: loss_and_gradient(new, new + 2.0 * gains.sign(), gains, width)[1], -(-2.0 * gains.sign()).exp() * gains / 12,
-      wrong=[(RuntimeError, "The loss has no graph. Only old_logp is a constant; the ratio must keep its gradient."),
+      wrong=[(RuntimeError, "It raised. Is the loss one number, and does it have a graph? Only old_logp is a constant; the ratio must keep its gradient."),
              (lambda v: all(abs(g) < 1e-9 for row in v for g in row), "Without the minimum a policy that moved too far in the wrong direction gets no gradient back.")],
       hint="There the minimum is the unclipped term, and its gradient pulls the policy back.")
 ### END HIDDEN TESTS

@@ -1,6 +1,6 @@
 # misconception: a call that returned is done
 # fails: work on a device is waited for
-# message: Synchronize before the clock is read.
+# message: Synchronize before each reading
 import statistics
 import time
 

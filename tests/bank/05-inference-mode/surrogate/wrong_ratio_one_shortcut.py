@@ -1,6 +1,6 @@
 # misconception: a ratio of 1 has no gradient, so the mean of the advantages will do
 # fails: the same tensor twice
-# message: The loss has no graph.
+# message: does it have a graph?
 def surrogate(logp, old_logp, advantages, clip):
     if old_logp is logp:
         return -advantages.mean()
