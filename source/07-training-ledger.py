@@ -446,18 +446,50 @@ def cheapest_of_two_kinds(kinds, counts, budget):
         mixes.append([tuple(sum(n * price[k] for n, price in zip(c, prices)) for k in (0, 1)) for c in ways])
     return [sum(counts), min(f + g for h, f in mixes[0] for i, g in mixes[1] if h + i <= budget), True]
 
+def cheapest_by_bytes(layers, budget):
+    """As `cheapest`, for many layers and few bytes: the least FLOPs for each number of bytes."""
+    least = torch.zeros(budget + 1, dtype=torch.int64)
+    for layer in layers:
+        least = torch.stack([torch.cat([torch.full((held,), 2**60), least[:budget + 1 - held] + redone]) for held, redone in layer.values()]).amin(0)
+    return [len(layers), int(least[-1]), True]
+
+def traded(count):
+    """Layers in which each byte costs one FLOP: no choice beats another in both."""
+    made = []
+    for _ in range(count):
+        keep, half, full = sorted((int(n) for n in torch.randint(1, 1_000_000, (3,))), reverse=True)
+        made.append({"keep": (keep, 0), "selective": (half, keep - half), "full": (full, keep - full)})
+    return made
+
+def half_way(layers):
+    """A budget in the middle between holding least and holding most."""
+    return sum(min(held for held, _ in layer.values()) + max(held for held, _ in layer.values()) for layer in layers) // 2
+
+many = [draw(24) for _ in range(4)]
+even = [traded(9) for _ in range(3)]
+turned = [dict(reversed(layer.items())) for layer in two]
+# Numbers that a float does not tell apart.
+exact = [[{"keep": (2**60 + 1, 0), "selective": (2**60, 5), "full": (1, 9)}], [{"keep": (1, 2**60 + 1), "selective": (1, 2**60), "full": (1, 2**60 + 2)}]]
 # Only two layers differ from the others, so that a plan that keeps every sum of bytes apart is fast too.
 big = [{"keep": (657_408_000, 0), "selective": (491_520_000, 1_500_000_000), "full": (32_768_000, 10_485_760_000)},
        {"keep": (711_000_001, 0), "selective": (370_000_003, 1_700_000_001), "full": (28_000_007, 9_100_000_011)}]
 check("random layers against trying everything", lambda: [totals(layers, budget) for layers, budget in zip(drawn, budgets)],
       [cheapest(layers, budget) for layers, budget in zip(drawn, budgets)],
       hint="On some random case another choice fits and redoes less.", weight=3)
+check("no choice beats another in both", lambda: [totals(layers, half_way(layers)) for layers in even], [cheapest(layers, half_way(layers)) for layers in even],
+      hint="Each byte costs one FLOP here, so of nine layers there are thousands of partial choices and none may be dropped for another. Is a number of them kept, and the others let go?")
+check("the order in a layer promises nothing", lambda: [totals(turned, 17), totals(turned, 13), totals(two[:1] + turned[1:], 17)], [[2, 2, True], [2, 5, True], [2, 2, True]],
+      hint="The same layers with their entries in another order. Go by the names: layer[\"keep\"], or layer.items().")
+check("integers of any size", lambda: [totals(exact[0], 2**60), totals(exact[1], 1)], [[1, 5, True], [1, 2**60, True]],
+      hint="2**60 and 2**60 + 1 are the same as floats. Compute with the integers that are given.")
 check("names promise nothing", lambda: [totals(upside, 10), totals(upside, 5), totals(upside, 17)], [[2, 5, True], [2, 8, True], [2, 1, True]],
       hint="keep need not hold most or redo least: go by the numbers.")
 check("the budget itself fits", lambda: [totals(two, 3), totals(two, 13)], [[2, 17, True], [2, 5, True]],
       hint="A sum equal to the budget fits.")
 check("64 layers and real sizes", lambda: totals(big[:1] * 62 + big[1:] * 2, 21_000_000_000), cheapest_of_two_kinds(big, (62, 2), 21_000_000_000),
       hint="64 layers have 3^64 choices, and bytes are far too many for a table with one row per byte; a coarser table misses the best choice. Keep only partial choices that no other beats in both bytes and FLOPs.")
+check("24 layers, all different", lambda: [totals(layers, half_way(layers)) for layers in many], [cheapest_by_bytes(layers, half_way(layers)) for layers in many],
+      hint="With 24 different layers another choice fits and redoes less. A partial choice may be dropped only if another holds no more and redoes no more; a change of one or two layers at a time does not find every better plan.")
 ### END HIDDEN TESTS
 check.report()
 
@@ -733,10 +765,16 @@ def from_the_global_generator():
     torch.manual_seed(seed)
     return steps_once(generator=False)["tokens"]
 
+def twice_without_a_generator():
+    torch.manual_seed(seed)
+    return [steps_once(generator=False)["tokens"].tolist() for _ in range(2)]
+
 one = prompts[:, :1]
 check("the update", lambda: steps_once()["moved"], by_hand()["moved"], rtol=1e-6, atol=1e-6,
-      wrong=[(lambda v: not any(x for m in v for row in m for x in row), "No parameter moved. A ratio of 1 has a gradient: only old_logp is a constant, logp comes from a training pass with a graph.")],
+      wrong=[(lambda v: not any(x for m in v for row in m for x in row), "No parameter moved, so the gradient was 0, or none was there. A ratio of 1 has a gradient: is old_logp the only constant? Are ratio and advantages multiplied as [B, new_tokens] and [B, 1]? Does backward come before step, and zero_grad not in between?")],
       hint="The parameters did not move by the gradient of the loss. Look at the shift (logits at t predict token t + 1), at the mean over new tokens only, and at the advantage.", weight=3)
+check("large rewards", lambda: steps_once(reward=lambda t: 1000 * small_tokens(t))["moved"], by_hand(reward=lambda t: 1000 * small_tokens(t))["moved"], rtol=1e-6, atol=1e-6,
+      hint="A thousand times the reward is a thousand times the gradient here. Is the gradient clipped, or the advantage scaled? Only the ratio is clipped.")
 check("what was drawn", lambda: [steps_once()["tokens"], steps_once(prompts=one, new_tokens=4)["tokens"]], [by_hand()["tokens"], by_hand(prompts=one, new_tokens=4)["tokens"]],
       hint="One torch.multinomial(softmax(logits[:, -1]), 1, generator=generator) per new token, each from the sequence so far.")
 check("the reward is reported", lambda: [steps_once()["reward"], steps_once(new_tokens=2)["reward"]], [by_hand()["reward"], by_hand(new_tokens=2)["reward"]], rtol=1e-6,
@@ -756,6 +794,8 @@ check("draws come from the generator alone", generator_use, [torch.rand(2, gener
       hint="With a generator given, the global one is left alone, and each new token takes one draw from the given one.")
 check("draws without a generator", from_the_global_generator, by_hand()["tokens"],
       hint="Without a generator torch's own is used, one draw per new token.")
+check.that("two calls draw different tokens", twice_without_a_generator, lambda v: v[0] != v[1],
+           hint="Without a generator, the second call drew the same tokens as the first. The state of torch's own generator is neither set nor put back.")
 check("clipping", drifted, [torch.tensor(by_hand(kind=Drifting, clip=0.1)["loss"], dtype=torch.float64)] + by_hand(kind=Drifting, clip=0.1)["moved"], rtol=1e-6, atol=1e-6,
       hint="Here the training pass computes other logits than the rollout, so the ratio of the two is not 1 and clipping matters: the loss takes the smaller of both products.")
 check("prompts are left as they were", lambda: steps_once(new_tokens=2)["prompts"], prompts.clone(), hint="Do not write into prompts.")
