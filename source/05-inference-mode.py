@@ -1006,10 +1006,10 @@ check("value at ratio 1", lambda: surrogate(logp, logp, advantages, 0.2), torch.
       wrong={0.625: "The sign: a loss is minimized, so it is minus the objective.", -2.5: "The mean, not the sum."})
 check("gradient at ratio 1", lambda: loss_and_gradient(logp, None, advantages, 0.2)[1], torch.tensor([-0.25, 0.5, -0.125, -0.75], dtype=torch.float64),
       wrong=[(lambda v: all(abs(g) < 1e-9 for g in v), "The ratio is 1, but its gradient is not 0. Only old_logp is a constant: detach it, and it alone."),
-             (RuntimeError, "It raised. Is the loss one number, and does it have a graph? Only old_logp is a constant; the ratio must keep its gradient.")])
+             (RuntimeError, "It raised. Is the loss one number, the mean over all elements, and does it have a graph? Only old_logp is a constant; the ratio must keep its gradient.")])
 check("beyond the clip", lambda: loss_and_gradient(logp, logp - torch.tensor([0.5, 0.5, -0.5, -0.5], dtype=torch.float64), advantages, 0.2)[1] != 0,
       torch.tensor([False, True, True, True]),
-      wrong=[(RuntimeError, "It raised. Is the loss one number, and does it have a graph? Only old_logp is a constant; the ratio must keep its gradient."),
+      wrong=[(RuntimeError, "It raised. Is the loss one number, the mean over all elements, and does it have a graph? Only old_logp is a constant; the ratio must keep its gradient."),
              (lambda v: v == [False, False, False, False], "Clipped everywhere: without the minimum a policy that moved too far in the wrong direction gets no gradient back."),
              (lambda v: v == [True, True, True, True], "Nothing is clipped.")],
       hint="min(ratio · A, clip(ratio) · A) has slope 0 only where the policy moved far in the direction that pays.")
@@ -1026,28 +1026,28 @@ def constants():
 
 check("value elsewhere", lambda: loss_and_gradient(new, old, gains, width)[0],
       -torch.minimum((new - old).exp() * gains, (new - old).exp().clamp(1 - width, 1 + width) * gains).mean(),
-      wrong=[(RuntimeError, "It raised. Is the loss one number, and does it have a graph? Only old_logp is a constant; the ratio must keep its gradient.")],
+      wrong=[(RuntimeError, "It raised. Is the loss one number, the mean over all elements, and does it have a graph? Only old_logp is a constant; the ratio must keep its gradient.")],
       hint="−mean of min(ratio · A, clip(ratio) · A), over all elements.")
 check("gradient elsewhere", lambda: loss_and_gradient(new, old, gains, width)[1],
       torch.where(torch.where(gains > 0, (new - old).exp() < 1 + width, (new - old).exp() > 1 - width), -(new - old).exp() * gains / 12, 0.0),
-      wrong=[(RuntimeError, "It raised. Is the loss one number, and does it have a graph? Only old_logp is a constant; the ratio must keep its gradient.")],
+      wrong=[(RuntimeError, "It raised. Is the loss one number, the mean over all elements, and does it have a graph? Only old_logp is a constant; the ratio must keep its gradient.")],
       hint="−ratio · A / numel where the minimum is not clipped, else 0.")
 check("the same tensor twice", lambda: loss_and_gradient(new, None, gains, width), [-gains.mean(), -gains / 12],
-      wrong=[(RuntimeError, "It raised. Is the loss one number, and does it have a graph? Only old_logp is a constant; the ratio must keep its gradient."),
+      wrong=[(RuntimeError, "It raised. Is the loss one number, the mean over all elements, and does it have a graph? Only old_logp is a constant; the ratio must keep its gradient."),
              (lambda v: all(abs(g) < 1e-9 for row in v[1] for g in row), "The ratio is 1, but its gradient is not 0. Only old_logp is a constant: detach it, and it alone.")],
       hint="At ratio 1 the value is −mean(A) and the gradient −A / numel.")
 check("old_logp is a constant", constants, None,
-      wrong=[(RuntimeError, "It raised. Is the loss one number, and does it have a graph? Only old_logp is a constant; the ratio must keep its gradient.")],
+      wrong=[(RuntimeError, "It raised. Is the loss one number, the mean over all elements, and does it have a graph? Only old_logp is a constant; the ratio must keep its gradient.")],
       hint="A gradient flows into old_logp. Detach it.")
 check("log-probabilities of -120", lambda: loss_and_gradient(torch.tensor([-120.0, -130.0, -110.0]), torch.tensor([-120.125, -129.875, -110.0]), torch.tensor([1.0, -2.0, 3.0]), 0.2),
       [-(torch.tensor([0.125, -0.125, 0.0]).exp() * torch.tensor([1.0, -2.0, 3.0])).mean(), -torch.tensor([0.125, -0.125, 0.0]).exp() * torch.tensor([1.0, -2.0, 3.0]) / 3],
-      wrong=[(RuntimeError, "It raised. Is the loss one number, and does it have a graph? Only old_logp is a constant; the ratio must keep its gradient.")],
+      wrong=[(RuntimeError, "It raised. Is the loss one number, the mean over all elements, and does it have a graph? Only old_logp is a constant; the ratio must keep its gradient.")],
       hint="exp(-120) is 0 in float32, and a quotient of two such probabilities is 0 / 0. Subtract first: the ratio is exp(logp - old_logp).")
 check("far in the direction that pays", lambda: loss_and_gradient(new, new - 2.0 * gains.sign(), gains, width), [-(gains * (1 + width * gains.sign())).mean(), torch.zeros_like(gains)],
-      wrong=[(RuntimeError, "It raised. Is the loss one number, and does it have a graph? Only old_logp is a constant; the ratio must keep its gradient.")],
+      wrong=[(RuntimeError, "It raised. Is the loss one number, the mean over all elements, and does it have a graph? Only old_logp is a constant; the ratio must keep its gradient.")],
       hint="There the clip holds: the value is constant and the gradient 0.")
 check("far in the wrong direction", lambda: loss_and_gradient(new, new + 2.0 * gains.sign(), gains, width)[1], -(-2.0 * gains.sign()).exp() * gains / 12,
-      wrong=[(RuntimeError, "It raised. Is the loss one number, and does it have a graph? Only old_logp is a constant; the ratio must keep its gradient."),
+      wrong=[(RuntimeError, "It raised. Is the loss one number, the mean over all elements, and does it have a graph? Only old_logp is a constant; the ratio must keep its gradient."),
              (lambda v: all(abs(g) < 1e-9 for row in v for g in row), "Without the minimum a policy that moved too far in the wrong direction gets no gradient back.")],
       hint="There the minimum is the unclipped term, and its gradient pulls the policy back.")
 ### END HIDDEN TESTS
