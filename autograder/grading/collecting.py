@@ -151,7 +151,7 @@ class _Collection:
             item.attempt = Attempt(item.file, item.file.modified)
             if not item.sure:
                 item.chapter = chapter_in_cells(item.attempt.parsed(), self.chapters, (item.named,)) or item.named
-            item.attempt.data = item.attempt.reading = None  # a class does not fit into memory
+            item.attempt.forget()  # a class does not fit into memory
         elif item.file.trouble is None:
             self.others.setdefault(item.student, []).append(item)
             if not OTHER_FORM.search(item.file.name):
@@ -170,7 +170,7 @@ class _Collection:
                 self._copy(item, folder, item.file.name, _no_notebook(item.file))
             return
         chosen, _, count = choose(attempts, chapter)
-        chosen.data = chosen.reading = None
+        chosen.forget()
         (item,) = (item for item in group if item.attempt is chosen)
         why = "The chapter is in its path." if item.named == chapter.name else "Its cells are this chapter's."
         if count > 1:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autograder.grading import archives
+from autograder.grading import archives, attempts
 from autograder.grading.intake import find, parse_timestamp, strays
 from tests.grading.corpus import DAMAGES, Files, blank, encode, made, write, zipped
 from tests.grading.small_chapter import NAME, another_chapter, answered_notebook, other_chapter, small_chapter
@@ -79,6 +79,16 @@ def test_which_attempt_counts(tmp_path, files, chosen):
     assert handin.path == f"anna/{NAME}/{chosen}"
     several = sum(data in (WHOLE, blank()) for data, _ in files.values()) > 1
     assert ("several-attempts" in {note.code for note in handin.notes}) == several
+
+
+def test_attempts_that_are_too_large_to_keep_are_read_again(tmp_path, monkeypatch):
+    files = {f"{number} {NAME}.ipynb": blank() for number in (1, 2)}
+    hand_in(tmp_path, anna={**files, "more.zip": zipped({f"3 {NAME}.ipynb": WHOLE})})
+    kept = found(tmp_path)["anna"]
+    monkeypatch.setattr(attempts, "HELD", 0)
+    again = found(tmp_path)["anna"]
+    assert kept.data == WHOLE
+    assert (again.data, again.path, again.attempt, again.mark) == (kept.data, kept.path, kept.attempt, kept.mark)
 
 
 def test_attempts_are_numbered_by_time(tmp_path):
