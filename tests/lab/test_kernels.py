@@ -1,5 +1,6 @@
 """Chapter 04 where there is no GPU: its kernels compile for those that learners have. And where there is no Triton."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -72,5 +73,5 @@ def test_the_chapter_runs_where_triton_is_missing():
     done = subprocess.run([sys.executable, "-c", WITHOUT, SOURCE], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     assert "Triton has no wheel for this machine." in done.stdout
-    assert "15 of 15 checks pass" in done.stdout
+    assert re.search(r"SiluMul: (\d+) of \1 checks pass", done.stdout)
     assert "Triton is not installed here" in done.stdout.splitlines()[-1]
