@@ -34,8 +34,9 @@ def error_notes(runs: Iterable[CellRun], answers: Iterable[str], file: str = "")
             if output.get("output_type") == "error":
                 text = " ".join(_CELL_FILE.sub("", f"{output.get('ename')}: {output.get('evalue')}").split())[:300]
                 line = _line(output)
-                where = f"{line[:1].upper()}{line[1:]}{file or f'the cell {run.id}'}"
-                where = where if line or file else f"T{where[1:]}"
+                where = f"{line}{file or f'the cell {run.id}'}"
+                if line or not file:  # a file's name stays as it is
+                    where = where[0].upper() + where[1:]
                 notes.append(Note("answer-stopped", f"{where} stopped with {text}", cell=run.id))
                 break
     return notes

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from autograder.engine import EngineUnavailable, describe_machine, open_engine
+from autograder.engine.inside import isolate
 from tests.engine.helpers import code_job, text
 
 ROOT = Path(__file__).parents[2]
@@ -177,6 +178,18 @@ def test_an_environment_may_lie_anywhere(place: str, linked: bool, monkeypatch: 
             (run,) = engine.run([code_job(source)])
     lines = text(run.cells[0]).splitlines()
     assert lines == [f"{folder}/lib/autograder/lab/ledger.py", "['__init__.py', 'engine', 'lab']", "1", "True"], run
+
+
+def test_a_project_that_is_reached_by_a_link_is_not_let_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where an installation puts the project's folder on the path: its sources hold the hidden checks."""
+    (tmp_path / "link").symlink_to(ROOT)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path / "link")])
+    monkeypatch.chdir(tmp_path)
+    let_in = {
+        path for step, path in isolate.plan(f"{tmp_path}/link/autograder", (), "/nowhere/root") if step == "let in"
+    }
+    assert not let_in & {str(tmp_path / "link"), os.path.realpath(ROOT)}
+    assert sys.prefix in let_in or os.path.realpath(sys.prefix) in let_in
 
 
 def test_the_machine_is_described() -> None:

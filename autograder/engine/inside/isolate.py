@@ -133,8 +133,9 @@ def plan(package: str, hide: Iterable[str], scratch: str) -> list[tuple[str, str
     wanted |= {
         path for path in (*site.getsitepackages(), sysconfig.get_path("stdlib"), *sys.path) if os.path.isdir(path)
     }
+    own = {os.path.realpath(path) for path in (root, os.getcwd(), "/")}
+    wanted = {path for path in wanted if path and os.path.realpath(path) not in own}
     wanted |= {os.path.realpath(path) for path in wanted}  # an environment may be a link
-    wanted -= {root, os.getcwd(), "/", ""}
     ours = os.path.dirname(scratch)
     inside = [path for path in wanted if os.path.exists(path) and not _within(path, ours)]
     tops = [path for path in inside if not any(_within(path, other) for other in inside if other != path)]
