@@ -1,6 +1,6 @@
 # misconception: an address is an identity
 # fails: fn drops its graph
-# message: Storages that died were mistaken for one
+# message: a freed address, or id, is used again
 def ledger(fn, *args, params=()):
     seen = {param.untyped_storage().data_ptr() for param in params}
     rows = []
