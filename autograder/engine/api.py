@@ -37,6 +37,9 @@ class Cell:
         enters the run only when every cell of the job has run: nothing that students see can hold a word of it.
     hidden_checks : int
         How many checks its hidden part has: so many observations come of it, unless time runs out or somebody meddles.
+    copied : bool
+        Check cells only: whether it runs in a copy of the run. Without one it finds the run's other threads, which no copy
+        has, and its job ends with it.
     limit : float
         Seconds before the cell is interrupted. A check cell's calls carry limits of their own; this is the most that may pass
         between two of its observations.
@@ -49,6 +52,7 @@ class Cell:
     limit: float = 30.0
     hidden: str = ""
     hidden_checks: int = 0
+    copied: bool = True
 
 
 @dataclass(frozen=True)
@@ -93,6 +97,9 @@ class CellRun:
         The same of its hidden part.
     killed : bool
         Whether it had to be killed; its exercise then earns nothing.
+    threads : bool
+        Check cells only: whether the run had other threads when it was copied. Whoever waits for one of them in the copy
+        waits for ever.
     seconds : float
         Wall time.
     """
@@ -103,6 +110,7 @@ class CellRun:
     observations: dict[str, Json] = field(default_factory=dict)
     hidden: dict[str, Json] = field(default_factory=dict)
     killed: bool = False
+    threads: bool = False
     seconds: float = 0.0
 
     @property

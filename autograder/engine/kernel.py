@@ -202,7 +202,7 @@ class _Pass(Pass):
 
     def order(self, part: Part, cell: Cell, program: str) -> None:
         order = {"role": "hidden" if part == "hidden" else cell.role, "id": cell.id, "exercise": cell.exercise,
-                 "seed": self.job.seed, "pause": bool(cell.hidden)}  # fmt: skip
+                 "seed": self.job.seed, "pause": bool(cell.hidden), "copy": cell.copied}  # fmt: skip
         content = {"code": program, "silent": False, "store_history": part == "cell", "user_expressions": {},
                    "allow_stdin": False, "stop_on_error": False}  # fmt: skip
         message = self.client.session.msg("execute_request", content, metadata={"autograder": order})
@@ -246,7 +246,8 @@ class _Pass(Pass):
                 if message["parent_header"].get("msg_id") == self.request:
                     content = message["content"]
                     status = "ran" if content.get("status") == "ok" else "error"
+                    said = content.get("user_expressions") or {}
                     if self.cell.role == "check":
-                        status = str((content.get("user_expressions") or {}).get("status"))
-                    return {"type": "done", "id": self.cell.id, "status": status}
+                        status = str(said.get("status"))
+                    return {"type": "done", "id": self.cell.id, "status": status, "threads": said.get("threads")}
         raise Gone

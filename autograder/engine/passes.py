@@ -160,6 +160,7 @@ class Pass(abc.ABC):
             if not interrupted and not run.timed_out:
                 self.paused.append((cell, run))
                 self.watch.copies += 1
+        run.threads |= part == "check" and message.get("threads") is True
         run.killed = status == "killed" or (part != "cell" and status == "died")
         if interrupted:
             run.status = "timed-out"

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import compress
 from typing import Protocol
 
@@ -88,65 +88,104 @@ class Lane:
 def run_job(runner: Runner, job: Job, lane: Lane) -> Run:
     """Run a job to its end: repeat alone what timed out, and run once more without a cell that had to be killed.
 
-    An exercise that was lost because a cell of it died gets one run without the other exercises.
-
-    Time spent in waiting for the machine does not count towards the deadline.
+    Then a check that missed threads in its copy gets a run in which it is not copied, and an exercise that was lost because a
+    cell of it died gets one without the other exercises. Time spent in waiting for the machine does not count towards the
+    deadline.
     """
-    left, skip, doubtful = job.deadline, frozenset[str](), list[str]()
-    best = [CellRun(cell.id) for cell in job.cells]
-    notes: list[str] = []
-    alone = False
+    attempts = _Attempts(runner, job, lane)
+    attempts.as_it_is()
+    attempts.with_threads()
+    attempts.without_the_others()
+    return Run(
+        job.key, attempts.best, runner.name, runner.sandbox, seconds=job.deadline - attempts.left, notes=attempts.notes
+    )
 
-    def attempt_without(cells: frozenset[str]) -> Attempt:
-        nonlocal left
-        with lane.alone() if alone else lane.shared():
+
+class _Attempts:
+    """The attempts at one job, and the best that each cell came to."""
+
+    def __init__(self, runner: Runner, job: Job, lane: Lane) -> None:
+        self.runner, self.job, self.lane = runner, job, lane
+        self.left, self.alone, self.abandoned = job.deadline, False, False
+        self.best = [CellRun(cell.id) for cell in job.cells]
+        self.skip = frozenset[str]()  # cells of exercises that are lost
+        self.doubtful: list[str] = []  # exercises that are lost perhaps by another one's fault
+        self.notes: list[str] = []
+
+    def attempt(self, skip: frozenset[str], job: Job | None = None) -> Attempt:
+        with self.lane.alone() if self.alone else self.lane.shared():
             start = time.monotonic()
-            result = runner.attempt(job, cells, start + left)
-            left -= time.monotonic() - start
+            result = self.runner.attempt(job or self.job, skip, start + self.left)
+            self.left -= time.monotonic() - start
+        self.abandoned |= result.abandoned
         return result
 
-    while True:
-        attempt = attempt_without(skip)
-        if attempt.abandoned:
-            break
-        best = [_better(now, before) for now, before in zip(attempt.cells, best, strict=True)]
-        if attempt.slow and not alone and left > 0:
-            alone = True  # a time-out counts only when it repeats alone
-            continue
-        notes += [note for note in attempt.notes if note not in notes]
-        cell = attempt.stopped_at
-        if cell is None:
-            break
-        if left <= 0:
-            notes.append(
-                f"The notebook's time of {job.deadline:g} s was over in cell {cell.id}; later cells did not run."
-            )
-            break
-        lost = {cell.id} | {other.id for other in job.cells if cell.exercise and other.exercise == cell.exercise}
-        skip |= lost
+    def may_go_on(self) -> bool:
+        return self.left > 0 and not self.abandoned
+
+    def as_it_is(self) -> None:
+        """Run all cells; where one must be killed, once more without its exercise."""
+        job = self.job
+        while True:
+            attempt = self.attempt(self.skip)
+            if self.abandoned:
+                return
+            self.best = [_better(now, before) for now, before in zip(attempt.cells, self.best, strict=True)]
+            if attempt.slow and not self.alone and self.left > 0:
+                self.alone = True  # a time-out counts only when it repeats alone
+                continue
+            self.notes += [note for note in attempt.notes if note not in self.notes]
+            if attempt.stopped_at is None:
+                return
+            if self.left <= 0:
+                self.notes.append(
+                    f"The notebook's time of {job.deadline:g} s was over in cell {attempt.stopped_at.id}; "
+                    "later cells did not run."
+                )
+                return
+            self._leave_out(attempt.stopped_at)
+
+    def _leave_out(self, cell: Cell) -> None:
+        lost = {cell.id} | {other.id for other in self.job.cells if cell.exercise and other.exercise == cell.exercise}
+        self.skip |= lost
         # An earlier attempt may have come to its check; it earns nothing now.
-        checks = {other.id for other in job.cells if other.id in lost and other.role == "check"} - {cell.id}
-        best = [CellRun(run.id) if run.id in checks else run for run in best]
+        checks = {other.id for other in self.job.cells if other.id in lost and other.role == "check"} - {cell.id}
+        self.best = [CellRun(run.id) if run.id in checks else run for run in self.best]
         what = f"exercise {cell.exercise}" if cell.exercise else f"cell {cell.id}"
-        notes.append(f"Cell {cell.id} ended the run; the notebook ran once more without {what}.")
-        if cell.exercise and any(run.id == cell.id and run.status == "died" for run in best):
-            doubtful.append(cell.exercise)
-    doubtful += [
-        cell.exercise for cell, run in zip(job.cells, best, strict=True) if cell.exercise and _was_cut(cell, run)
-    ]
-    # Another answer, or what it left running, may have done this: it counts where it goes through without the others.
-    for exercise in dict.fromkeys(doubtful):
-        if left <= 0 or attempt.abandoned:
-            break
-        mine = [cell.exercise == exercise for cell in job.cells]
-        attempt = attempt_without(frozenset(cell.id for cell in job.cells if cell.exercise not in (None, exercise)))
-        pairs = list(zip(attempt.cells, best, strict=True))
-        further = any(_came_further(now, before) for now, before in compress(pairs, mine))
-        if attempt.stopped_at or attempt.slow or not further:
-            continue
-        best = [now if own else before for (now, before), own in zip(pairs, mine, strict=True)]
-        notes.append(f"Without the other exercises {exercise} went through, so it counts.")
-    return Run(job.key, best, runner.name, runner.sandbox, seconds=job.deadline - left, notes=notes)
+        self.notes.append(f"Cell {cell.id} ended the run; the notebook ran once more without {what}.")
+        if cell.exercise and any(run.id == cell.id and run.status == "died" for run in self.best):
+            self.doubtful.append(cell.exercise)
+
+    def with_threads(self) -> None:
+        """Where a check waited for a thread that its copy did not have: a run that ends with it, and that has them all."""
+        for place, cell in enumerate(self.job.cells):
+            if cell.id in self.skip or not _missed_threads(cell, self.best[place]) or not self.may_go_on():
+                continue
+            before = [other for other in self.job.cells[:place] if other.role != "check"]
+            attempt = self.attempt(self.skip, replace(self.job, cells=(*before, replace(cell, copied=False))))
+            now = attempt.cells[-1]
+            if attempt.stopped_at is None and _came_further(now, self.best[place]):
+                self.best[place] = now
+
+    def without_the_others(self) -> None:
+        """What another answer, or what it left running, may have spoiled counts where it goes through without them."""
+        job = self.job
+        self.doubtful += [
+            cell.exercise
+            for cell, run in zip(job.cells, self.best, strict=True)
+            if cell.exercise and _was_cut(cell, run)
+        ]
+        for exercise in dict.fromkeys(self.doubtful):
+            if not self.may_go_on():
+                return
+            mine = [cell.exercise == exercise for cell in job.cells]
+            attempt = self.attempt(frozenset(cell.id for cell in job.cells if cell.exercise not in (None, exercise)))
+            pairs = list(zip(attempt.cells, self.best, strict=True))
+            further = any(_came_further(now, before) for now, before in compress(pairs, mine))
+            if attempt.stopped_at or attempt.slow or not further:
+                continue
+            self.best = [now if own else before for (now, before), own in zip(pairs, mine, strict=True)]
+            self.notes.append(f"Without the other exercises {exercise} went through, so it counts.")
 
 
 def _was_cut(cell: Cell, run: CellRun) -> bool:
@@ -159,8 +198,18 @@ def _was_cut(cell: Cell, run: CellRun) -> bool:
     return run.status == "died" or (run.status in ("ran", "error") and len(run.hidden) < cell.hidden_checks)
 
 
+def _missed_threads(cell: Cell, run: CellRun) -> bool:
+    """Whether a check cell's copy lacked threads of the run, and did not say all that it had to."""
+    return run.threads and (run.killed or _values(run) < len(run.observed) or len(run.hidden) < cell.hidden_checks)
+
+
 def _came_further(now: CellRun, before: CellRun) -> bool:
-    return len(now.observed) > len(before.observed) or (before.killed and not now.killed)
+    return _values(now) > _values(before) or (before.killed and not now.killed)
+
+
+def _values(run: CellRun) -> int:
+    """How many checks observed a value, rather than an exception or the end of their time."""
+    return sum(not (isinstance(value, dict) and value.keys() & {"error", "timeout"}) for value in run.observed.values())
 
 
 def _better(now: CellRun, before: CellRun) -> CellRun:

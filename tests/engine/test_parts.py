@@ -227,6 +227,42 @@ def test_a_cell_that_dies_by_what_another_answer_left_running_counts() -> None:
     assert "went through" in run.notes[-1]
 
 
+def with_threads(**observed: object) -> tuple[Script, CellRun]:
+    """A job whose first check says this in a copy that lacks threads, and 1 and 2 where it runs in no copy."""
+
+    class Threads(Script):
+        def attempt(self, job: Job, skip: frozenset[str], until: float) -> Attempt:
+            result = super().attempt(job, skip, until)
+            self.jobs = [*getattr(self, "jobs", []), job]
+            for cell, run in zip(job.cells, result.cells, strict=True):
+                if cell.id == "check0":
+                    said = observed if cell.copied else {"a": 1, "b": 2}
+                    run.threads = cell.copied
+                    run.observations = {label: value for label, value in said.items() if label == "a"}
+                    run.hidden = {label: value for label, value in said.items() if label == "b"}
+            return result
+
+    made = [
+        Cell(f"{kind}{n}", "ran", role, f"e{n}", hidden_checks=int(kind == "check" and n == 0))
+        for n in (0, 1) for kind, role in (("a", "answer"), ("check", "check"))
+    ]  # fmt: skip
+    script = Threads()
+    run = run_job(script, Job("job", (Cell("set-up", "ran"), Cell("check-x", "ran", "check", "x"), *made)), Lane())
+    return script, run.cells[3]
+
+
+def test_a_check_that_missed_threads_gets_a_run_of_its_own() -> None:
+    for observed in ({"a": {"timeout": 5}}, {"a": 1, "b": {"error": {"type": "Empty"}}}, {"a": 1}):
+        script, check = with_threads(**observed)
+        assert [cell.id for cell in script.jobs[1].cells] == ["set-up", "a0", "check0"]
+        assert len(script.attempts) == 2 and check.observed == {"a": 1, "b": 2}
+
+
+def test_a_check_that_said_everything_needs_no_threads() -> None:
+    script, check = with_threads(a=3, b=4)
+    assert len(script.attempts) == 1 and check.observed == {"a": 3, "b": 4}
+
+
 def test_a_time_out_that_does_not_repeat_does_not_count() -> None:
     statuses, script, notes = play("once slow", "ran")
     assert statuses == ["ran"] * 4 and len(script.attempts) == 2 and not notes

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from autograder.engine.inside import snapshot
+from autograder.engine.inside.memory import threads
 from autograder.engine.inside.snapshot import Emit, Observer
 from autograder.engine.inside.wire import Inbox, Wire, WireError
 
@@ -54,11 +55,16 @@ class Copies:
 
     def __init__(self, space: dict[str, Any], work: str, emit: Emit) -> None:
         self.space, self.work, self.emit = space, work, emit
+        self.threads = threads()
         self.waiting: dict[str, Copy | Here] = {}
+
+    def lack_threads(self) -> bool:
+        """Whether cells have started threads, which a copy would not have."""
+        return threads() > self.threads
 
     def check(self, program: str, order: dict[str, Any]) -> str:
         """Run a visible part; returns what became of it, as `snapshot.wait` does."""
-        if not snapshot.can_copy():
+        if not (order["copy"] and snapshot.can_copy()):
             here = Here(dict(self.space), Observer(order, self.space, self.emit))
             return self._run_here(here, program, order["id"] if order["pause"] else None)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # with another handler nobody could wait for a copy

@@ -65,10 +65,11 @@ class Kernel(IPythonKernel):
         if order["role"] in ("check", "hidden"):
             sys.stdout.flush()
             sys.stderr.flush()
-            status = (
+            said: dict[str, Any] = {"threads": self.copies.lack_threads()}
+            said["status"] = (
                 self.copies.check(code, order) if order["role"] == "check" else self.copies.hidden(code, order["id"])
             )
-            return {"status": "ok", "execution_count": 0, "user_expressions": {"status": status}, "payload": []}
+            return {"status": "ok", "execution_count": 0, "user_expressions": said, "payload": []}
         reply = await super().do_execute(code, silent, store_history, user_expressions, allow_stdin, cell_id=cell_id)
         self.names.remember(order["role"])
         return reply

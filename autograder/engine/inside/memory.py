@@ -25,16 +25,20 @@ def fork() -> int:
     each is copied. A process with more threads than one is copied by os.fork. Only matplotlib must be told where both
     processes go on, and it is told before (`forget_fonts`).
     """
-    try:
-        alone = os.stat("/proc/self/task").st_nlink == 3  # ".", "..", and one entry for each thread
-    except OSError:
-        alone = False
-    if not alone or _libc is None:
+    if threads() != 1 or _libc is None:
         return os.fork()
     pid = int(_libc.fork())
     if pid < 0:
         raise OSError(ctypes.get_errno(), "this process cannot be copied")
     return pid
+
+
+def threads() -> int:
+    """How many threads this process has, Python's and others; 0 where nobody can say."""
+    try:
+        return os.stat("/proc/self/task").st_nlink - 2  # ".", "..", and one entry for each thread
+    except OSError:
+        return 0
 
 
 def forget_fonts() -> None:

@@ -16,6 +16,7 @@ from autograder.engine.inside import snapshot
 from autograder.engine.inside.exhaustion import Gauge
 from autograder.engine.inside.isolate import ROOM, WORK
 from autograder.engine.inside.machinery import Machinery
+from autograder.engine.inside.memory import threads
 from autograder.engine.inside.putback import Names, World
 from autograder.engine.inside.streams import Desk
 from autograder.engine.inside.wire import Wire
@@ -61,6 +62,7 @@ class Session:
         self.world, self.machinery = World(work, shell), machinery
         self.waiting: dict[str, int] = {}  # check cell to the process in which its hidden part will go on
         self.paused: dict[int, snapshot.Files] = {}  # that process to the files that its visible part left
+        self.observer: snapshot.Observer | None = None  # of the check cell that runs in this process
 
     def serve(self) -> None:
         """Follow orders until there are no more."""
@@ -72,9 +74,9 @@ class Session:
             elif order["type"] == "cell":
                 self._cell(order)
             elif order["type"] == "check":
-                self._check(order)
+                (self._check if order["copy"] else self._check_here)(order)
             elif order["type"] == "hidden":
-                self._hidden(order)
+                (self._hidden if self.observer is None else self._go_on)(order)
 
     def _file(self, name: str, data: str) -> None:
         target = Path(self.work, name)
@@ -123,6 +125,7 @@ class Session:
     def _check(self, order: dict[str, Any]) -> None:
         """The snapshot reads the programs from the wire itself: they never enter this process."""
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # with another handler nobody could wait for a snapshot
+        among_threads = threads() > 1
         try:
             with _spare(), snapshot.no_trace(self.room, set(self.paused)) as kept:
                 pid = snapshot.child(lambda: self._observe(order))
@@ -133,7 +136,7 @@ class Session:
                     self.waiting[order["id"]] = pid
         except OSError:
             status = "error"  # the run has used up its processes; the program stays unread and ends the run
-        self._checked(order, status)
+        self._checked(order, status, among_threads)
 
     def _observe(self, order: dict[str, Any]) -> bool:
         """In the copy: names and seeds as every cell finds them, then the programs."""
@@ -154,8 +157,27 @@ class Session:
                     status = "died"
         self._checked(order, status)
 
-    def _checked(self, order: dict[str, Any], status: str) -> None:
-        message = {"type": "done", "id": order["id"], "status": status, "cut": 0}
+    def _check_here(self, order: dict[str, Any]) -> None:
+        """In this process, among its threads. Nothing but the hidden part comes after it."""
+        self._prepare(order)
+        snapshot.silence()
+        self.observer = snapshot.Observer(order, self.shell.user_ns, self.wire.send)
+        self._go_on(order)
+
+    def _go_on(self, order: dict[str, Any]) -> None:
+        """Run the next part of the check cell that runs in this process."""
+        assert self.observer is not None
+        status, program = "error", self.wire.receive()
+        with contextlib.suppress(KeyboardInterrupt):  # one that comes before or after the part itself
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            if program is not None and self.observer.run(program):
+                more = order["type"] == "check" and order["pause"] and not self.observer.probe.timed_out
+                status = "paused" if more else "ran"
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        self._checked(order, status)
+
+    def _checked(self, order: dict[str, Any], status: str, among_threads: bool = False) -> None:
+        message = {"type": "done", "id": order["id"], "status": status, "cut": 0, "threads": among_threads}
         if self._has_lost_a_snapshot():
             message["exhausted"] = "waiting checks"
         self.wire.send(message)
