@@ -1070,16 +1070,17 @@ def existing_files_touched():
                     names.add(name[: found.start()] + str(int(found[0]) + step).zfill(len(found[0])) + name[found.end() :])
         pack, unpack = disk_hooks(two)
         del packed  # from now on ids and addresses are used again
-        touched, mine = 0, {Path(two, name) for name in names}
+        touched, mine, new = 0, set(), {Path(two, name) for name in names}
         for _ in range(5):
-            for path in mine:
+            for path in new:
                 path.write_bytes(b"mine")
+            mine |= new
             packed = pack(torch.ones(2))
             new = {Path(two, path.name) for path in files(two)} - mine
-            touched += sum(path.read_bytes() != b"mine" for path in mine)
             del packed
-            touched += sum(not path.exists() for path in mine)
-            mine |= new
+            changed = {path for path in mine if not path.exists() or path.stat().st_size != 4}
+            touched += len(changed)
+            new |= changed
         return touched
 
 
