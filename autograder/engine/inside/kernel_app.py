@@ -60,7 +60,6 @@ class Kernel(IPythonKernel):
         self.world.put_back()
         self.machinery.put_back()
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        self.names.put_back()
         seed_everything(order["seed"], order["id"])
         if order["role"] in ("check", "hidden"):
             sys.stdout.flush()
@@ -71,7 +70,7 @@ class Kernel(IPythonKernel):
             )
             return {"status": "ok", "execution_count": 0, "user_expressions": said, "payload": []}
         reply = await super().do_execute(code, silent, store_history, user_expressions, allow_stdin, cell_id=cell_id)
-        self.names.remember(order["role"])
+        self.names.after(order["role"])
         return reply
 
     def _emit(self, message: dict[str, Any]) -> None:

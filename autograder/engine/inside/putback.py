@@ -28,10 +28,12 @@ class Names:
         self.space = space
         self.course: dict[str, Any] = {}
         self.answers: dict[str, Any] = {}
-        self._before: dict[str, Any] = {}
+        self._before = dict(space)
 
-    def put_back(self) -> None:
-        """Bind the names of course cells again, and those of answers where they were deleted."""
+    def after(self, role: str) -> None:
+        """Note what the cell that just ended has bound. Bind names of course cells again, and those of answers where they
+        were deleted."""
+        self._note(role)
         for name, value in self.course.items():
             if self.space.get(name, self) is not value:
                 self.space[name] = value
@@ -39,8 +41,7 @@ class Names:
             self.space.setdefault(name, value)
         self._before = dict(self.space)
 
-    def remember(self, role: str) -> None:
-        """Note what the cell that just ended has bound."""
+    def _note(self, role: str) -> None:
         if role not in ("course", "answer"):
             return
         bound = {

@@ -83,15 +83,11 @@ class Session:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(base64.b64decode(data))
 
-    def _prepare(self, order: dict[str, Any]) -> None:
-        self.names.put_back()
-        self.desk.begin()
-        seed_everything(order["seed"], order["id"])
-
     def _cell(self, order: dict[str, Any]) -> None:
         status = "error"
         try:
-            self._prepare(order)
+            self.desk.begin()
+            seed_everything(order["seed"], order["id"])
             signal.signal(signal.SIGINT, signal.default_int_handler)
             if self.run(order["source"]):
                 status = "ran"
@@ -113,7 +109,7 @@ class Session:
                 signal.signal(signal.SIGINT, signal.SIG_IGN)
                 self.world.put_back()
                 cut = self.desk.end()
-                self.names.remember(order["role"])
+                self.names.after(order["role"])
                 message = {"type": "done", "id": order["id"], "status": status, "cut": cut}
                 if full := self.gauge.full() or ("waiting checks" if self._has_lost_a_snapshot() else None):
                     message["exhausted"] = full
@@ -139,8 +135,8 @@ class Session:
         self._checked(order, status, among_threads)
 
     def _observe(self, order: dict[str, Any]) -> bool:
-        """In the copy: names and seeds as every cell finds them, then the programs."""
-        self._prepare(order)
+        """In the copy: seeds as every cell finds them, then the programs."""
+        seed_everything(order["seed"], order["id"])
         return snapshot.observe(self.wire, order, self.shell.user_ns)
 
     def _hidden(self, order: dict[str, Any]) -> None:
@@ -159,7 +155,7 @@ class Session:
 
     def _check_here(self, order: dict[str, Any]) -> None:
         """In this process, among its threads. Nothing but the hidden part comes after it."""
-        self._prepare(order)
+        seed_everything(order["seed"], order["id"])
         snapshot.silence()
         self.observer = snapshot.Observer(order, self.shell.user_ns, self.wire.send)
         self._go_on(order)

@@ -100,18 +100,29 @@ class Compiler(CachingCompiler):
 
 
 class Transformer(TransformerManager):
-    """IPython's, but it does not look at every token of a cell that is plain Python, as most are."""
+    """IPython's, but it does not look at every line and token of a cell that is plain Python, as most are."""
 
     #: What a line that IPython changes needs: a help mark, a command, an escape at its start, a magic assigned; and line ends
     #: that Python does not count as such.
     _special = re.compile(r"[?\r\v\f\x1c-\x1e\x85\u2028\u2029]|!(?!=)|^\s*[%,;/]|=[\s\\]*%", re.MULTILINE)
 
+    #: What it takes off: prompts, and blanks on a line or before the first one.
+    _laid_out = re.compile(r">>>|\.\.\.|\bIn \[|^[ \t]+$|\A\s|\A\Z", re.MULTILINE)
+
     def __init__(self) -> None:
         super().__init__()
-        self._own = list(self.token_transformers)
+        self._own = self._lists()
+
+    def _lists(self) -> list[list[Any]]:
+        return [list(self.cleanup_transforms), list(self.line_transforms), list(self.token_transformers)]
+
+    def transform_cell(self, cell: str) -> str:
+        if self._laid_out.search(cell) or self._special.search(cell) or self._lists() != self._own:
+            return super().transform_cell(cell)
+        return cell if cell.endswith("\n") else cell + "\n"
 
     def do_token_transforms(self, lines: list[str]) -> list[str]:
-        if self.token_transformers == self._own and not self._special.search("".join(lines)):
+        if self.token_transformers == self._own[-1] and not self._special.search("".join(lines)):
             return lines
         return cast(list[str], super().do_token_transforms(lines))
 
