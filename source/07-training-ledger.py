@@ -133,7 +133,8 @@ def static_bytes(n_params: int, param_dtype: torch.dtype, optimizer: str) -> dic
 check = Check("static_bytes", points=3)
 check("adam in float32", lambda: static_bytes(1_000, torch.float32, "adam"),
       {"weights": 4_000, "gradients": 4_000, "optimizer_state": 8_000, "master_weights": 0},
-      wrong=[(lambda v: v.get("optimizer_state") == 4_000, "Adam keeps two values per parameter: the mean of the gradient and of its square."),
+      wrong=[(lambda v: v is None, "Nothing was returned: static_bytes ends with a return of its dict."),
+             (lambda v: v.get("optimizer_state") == 4_000, "Adam keeps two values per parameter: the mean of the gradient and of its square."),
              (lambda v: v.get("weights") == 1_000, "These are counts, not bytes: multiply by the element size.")])
 check("plain sgd", lambda: static_bytes(10, torch.float32, "sgd"), {"weights": 40, "gradients": 40, "optimizer_state": 0, "master_weights": 0},
       hint="Plain SGD keeps nothing between steps.")
@@ -157,6 +158,8 @@ check("adam in half precision", lambda: static_bytes(n, torch.float16, "adam"),
 check("mixed precision over float32", lambda: static_bytes(n, torch.float32, "adam_mixed"),
       {"weights": 4 * n, "gradients": 4 * n, "optimizer_state": 8 * n, "master_weights": 4 * n},
       hint="adam_mixed always adds 8 + 4 bytes per parameter.")
+check("one byte per value", lambda: static_bytes(n, torch.float8_e4m3fn, "adam"), {"weights": n, "gradients": n, "optimizer_state": 2 * n, "master_weights": 0},
+      hint="param_dtype was torch.float8_e4m3fn here. A dtype knows its size, also one that no table of yours has: param_dtype.itemsize.")
 ### END HIDDEN TESTS
 check.report()
 
@@ -211,7 +214,7 @@ def activation_bytes(config, policy) -> int:
     config : Config
         A dataclass with batch, seq, hidden, heads, ffn, layers and itemsize (bytes per element).
     policy : str or list of str
-        "none", "selective" or "full" for every layer, or a list with one of them per layer.
+        "none", "selective" or "full" for every layer, or a list with one of them per layer. A list stays as it is.
 
     Returns
     -------
@@ -234,7 +237,7 @@ def activation_bytes(config, policy) -> int:
 # %% nbgrader={"grade": true, "grade_id": "check-activation_bytes", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 check = Check("activation_bytes", points=4)
 check("one layer, nothing recomputed", lambda: activation_bytes(Config(2, 3, 4, 2, 8, 1), "none"), kept_by_blocks(Config(2, 3, 4, 2, 8, 1), ["none"]),
-      wrong={348: "That is the number of elements: multiply by itemsize.", 1296: "The LayerNorm statistics are missing: two norms save mean and 1/std per token, 4 · batch · seq elements."},
+      wrong={None: "Nothing was returned: activation_bytes ends with a return.", 348: "That is the number of elements: multiply by itemsize.", 1296: "The LayerNorm statistics are missing: two norms save mean and 1/std per token, 4 · batch · seq elements."},
       hint="8n + heads·batch·seq² + 2·batch·seq·ffn + 4·batch·seq elements, with n = batch·seq·hidden.")
 check("three layers, inputs only", lambda: activation_bytes(Config(2, 3, 4, 2, 8, 3), "full"), 3 * 24 * 4,
       wrong={96: "That is one layer. A single word stands for all config.layers layers."})
@@ -245,6 +248,12 @@ b, s, w, h, f = (int(torch.randint(2, 7, ())) for _ in range(5))
 n = b * s * w * h
 every = 8 * n + h * b * s * s + 2 * b * s * f + 4 * b * s
 some = 7 * n + h * b * s * s + b * s * f
+
+def twice():
+    """What a list gives, what it gives again, and the list."""
+    policy = ["none", "full", "selective"]
+    return [*(activation_bytes(Config(b, s, w * h, h, f, 3), policy) for _ in range(2)), policy]
+
 check("nothing recomputed, sizes drawn", lambda: activation_bytes(Config(b, s, w * h, h, f, 3), "none"), 4 * 3 * every,
       hint="Which of batch, seq, hidden, heads and ffn goes into which term? Only the scores grow with seq² and heads.")
 check("selective, sizes drawn", lambda: activation_bytes(Config(b, s, w * h, h, f, 3), "selective"), 4 * 3 * some,
@@ -254,6 +263,9 @@ check("two bytes per element", lambda: activation_bytes(Config(b, s, w * h, h, f
 check("inputs only, two bytes each", lambda: activation_bytes(Config(b, s, w * h, h, f, 5, itemsize=2), "full"), 2 * 5 * n,
       hint="full keeps n elements per layer.")
 check("a mixed list", lambda: activation_bytes(Config(b, s, w * h, h, f, 4, itemsize=8), ["none", "full", "full", "selective"]), 8 * (every + 2 * n + some),
+      hint="Each layer of the list has its own choice; add them up.")
+check("the same list twice", twice, [4 * (every + n + some), 4 * (every + n + some), ["none", "full", "selective"]],
+      wrong=[(lambda v: v[2] != ["none", "full", "selective"], "The caller's list is not the same afterwards. Read it, and change nothing in it.")],
       hint="Each layer of the list has its own choice; add them up.")
 ### END HIDDEN TESTS
 check.report()
@@ -399,8 +411,10 @@ def plan(layers: list[dict[str, tuple[int, int]]], budget: int) -> list[str]:
 
 # %% nbgrader={"grade": true, "grade_id": "check-plan", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 def totals(layers, budget):
-    """[number of layers planned, FLOPs redone, whether the bytes fit]."""
+    """[number of layers planned, FLOPs redone, whether the bytes fit]; None where plan returned nothing."""
     chosen = plan([dict(layer) for layer in layers], budget)
+    if chosen is None:
+        return None
     prices = [layer[name] for layer, name in zip(layers, chosen)]
     return [len(chosen), sum(redone for _, redone in prices), sum(held for held, _ in prices) <= budget]
 
@@ -409,7 +423,7 @@ two = [{"keep": (10, 0), "selective": (6, 3), "full": (1, 8)}, {"keep": (12, 0),
 abc = [{"keep": (7, 0), "selective": (7, 0), "full": (1, 6)}, {"keep": (6, 0), "selective": (6, 0), "full": (1, 4)}, {"keep": (6, 0), "selective": (6, 0), "full": (1, 4)}]
 ratio = [{"keep": (11, 0), "selective": (11, 0), "full": (1, 10)}, {"keep": (5, 0), "selective": (5, 0), "full": (1, 3)}]
 check = Check("plan", points=5)
-check("room for everything", lambda: totals(two, 22), [2, 0, True], hint="Everything fits: nothing needs to be redone. The budget itself still fits.")
+check("room for everything", lambda: totals(two, 22), [2, 0, True], wrong={None: "Nothing was returned: plan ends with a return of its list."}, hint="Everything fits: nothing needs to be redone. The budget itself still fits.")
 check("one layer gives way", lambda: totals(two, 17), [2, 2, True],
       wrong=[([2, 3, True], "The other layer frees enough bytes as well, for fewer FLOPs."), ([2, 5, True], "One layer is enough."), ([2, 17, True], "All or nothing is not asked: layers may differ.")])
 check("most bytes first is not best", lambda: totals(abc, 9), [3, 8, True],
@@ -586,7 +600,7 @@ def rl_step(policy, prompts, reward_fn, optimizer, *, new_tokens=8, clip=0.2, ge
     prompts : torch.Tensor
         int64 [B, T].
     reward_fn : callable
-        Maps all tokens int64 [B, T + new_tokens], prompt first, to rewards [B].
+        Maps all tokens int64 [B, T + new_tokens], prompt first, to rewards [B]. Called once.
     optimizer : torch.optim.Optimizer
         Over the policy's parameters; gradients found there are zeroed, then one step is taken.
     new_tokens : int
@@ -687,9 +701,13 @@ def flags():
         found.append(policy.training)
     return found
 
+def figure(result, name):
+    """One of the figures that rl_step returns; None where it returned nothing."""
+    return None if result is None else result[name]
+
 def first_loss():
     policy = Toy(start)
-    return rl_step(policy, prompts, small_tokens, Descent(policy.parameters(), lr=0.1))["loss"]
+    return figure(rl_step(policy, prompts, small_tokens, Descent(policy.parameters(), lr=0.1)), "loss")
 
 check = Check("rl_step", points=6)
 check("reward_fn sees prompt and new tokens", seen_by_the_reward, [[5, 11], prompts.clone()],
@@ -697,57 +715,53 @@ check("reward_fn sees prompt and new tokens", seen_by_the_reward, [[5, 11], prom
              (lambda v: v[0] == [5, 8], "reward_fn got the new tokens alone. It judges prompt and answer together.")],
       hint="Eight new tokens follow each prompt unless told otherwise.")
 check("the loss of a first step", first_loss, 0.0, atol=1e-6,
-      wrong=[(RuntimeError, "Something raised. If it speaks of inference tensors: copy what the rollout made outside inference_mode.")],
+      wrong=[(RuntimeError, "Something raised. If it speaks of inference tensors: copy what the rollout made outside inference_mode."),
+             (lambda v: v is None, "Nothing was returned: rl_step ends with a return of its dict.")],
       hint="The ratio is 1 for each token, so the loss is -mean(advantage), which is 0. Is it the ratio that is weighted, and is the mean reward taken off?")
 check("the training flag", flags, [True, False], hint="Whatever mode the rollout uses, policy.training is as found afterwards.")
 ### BEGIN HIDDEN TESTS
 seed = int(torch.randint(1_000_000, ()))
 
-class Drifting(Toy):
-    """Its training pass computes sharper logits than its rollout, as a quantized rollout kernel might."""
+class Drifting(nn.Module):
+    """Draws tokens 0 and 1 as 1 to 3, whatever came before; its training pass doubles the logits, which makes that 1 to 9, as a quantized rollout kernel might."""
+
+    def __init__(self):
+        super().__init__()
+        self.bias = nn.Parameter(torch.tensor([1.0, 3.0], dtype=torch.float64).log())
 
     def forward(self, tokens):
-        return super().forward(tokens) * (1.6 if torch.is_grad_enabled() else 1.0)
+        return (self.bias * (2 if torch.is_grad_enabled() else 1)).expand(*tokens.shape, 2)
 
-def steps_once(kind=Toy, prompts=prompts, reward=small_tokens, stale=None, generator=True, **options):
-    """One step with lr 1: [loss, reward, tokens, and by how much each parameter moved]."""
-    policy, seen = kind(start), []
+def steps_once(prompts=prompts, reward=small_tokens, stale=None, generator=True, **options):
+    """One step with lr 1: the reward, what was seen of it, and by how much each parameter moved."""
+    policy, seen = Toy(start), []
     if stale is not None:
         for p in policy.parameters():
             p.grad = torch.full_like(p, stale)
     drawn = torch.Generator().manual_seed(seed) if generator else None
     optimizer = Descent(policy.parameters(), lr=1.0)
     result = rl_step(policy, prompts, lambda t: (seen.append(t.clone()), reward(t))[1], optimizer, generator=drawn, **options)
-    return {"loss": result["loss"], "reward": result["reward"], "tokens": seen[0], "calls": optimizer.calls, "modes": policy.grad_modes,
+    return {"reward": figure(result, "reward"), "tokens": seen[0], "judged": len(seen), "calls": optimizer.calls, "modes": policy.grad_modes,
             "moved": [(a - b.detach()) for a, b in zip(start, policy.parameters())], "prompts": prompts}
 
-def by_hand(kind=Toy, prompts=prompts, reward=small_tokens, new_tokens=8, clip=0.2, of_training_pass=False):
-    """The same without an optimizer: loss, reward, tokens and gradients. The old log-probabilities are the rollout's unless told otherwise."""
-    policy, draws, tokens = kind(start), torch.Generator().manual_seed(seed), prompts.clone()
-    def logp_of(logits):
-        return logits.log_softmax(-1)[:, prompts.shape[1] - 1:-1].gather(2, tokens[:, prompts.shape[1]:, None])[..., 0]
+def by_hand(prompts=prompts, reward=small_tokens, new_tokens=8):
+    """The same without an optimizer: reward, tokens and gradients. The ratio is 1, so nothing is clipped."""
+    policy, draws, tokens = Toy(start), torch.Generator().manual_seed(seed), prompts.clone()
     with torch.no_grad():
         for _ in range(new_tokens):
             tokens = torch.cat([tokens, torch.multinomial(policy(tokens)[:, -1].softmax(-1), 1, generator=draws)], 1)
-        old = logp_of(policy(tokens))
     rewards = reward(tokens)
-    gain = (rewards - rewards.mean())[:, None].expand_as(old)
-    new = logp_of(policy(tokens))
-    ratio = (new - (new.detach() if of_training_pass else old)).exp()
-    # The gradient of min(ratio * A, clipped * A) is that of ratio * A, or zero where clipping took hold.
-    held = ((gain > 0) & (ratio > 1 + clip)) | ((gain < 0) & (ratio < 1 - clip))
-    loss = -torch.where(held, ratio.detach().clamp(1 - clip, 1 + clip) * gain, ratio * gain).mean()
-    return {"loss": loss.item(), "reward": rewards.mean().item(), "tokens": tokens, "moved": list(torch.autograd.grad(loss, list(policy.parameters())))}
+    logp = policy(tokens).log_softmax(-1)[:, prompts.shape[1] - 1:-1].gather(2, tokens[:, prompts.shape[1]:, None])[..., 0]
+    loss = -(logp * (rewards - rewards.mean())[:, None]).mean()
+    return {"reward": rewards.mean().item(), "tokens": tokens, "moved": list(torch.autograd.grad(loss, list(policy.parameters())))}
 
 def drifted():
-    """Loss and moves where training pass and rollout disagree. Old log-probabilities of either are right, and reported alike."""
-    def both(result):
-        return [torch.tensor(result["loss"], dtype=torch.float64), *result["moved"]]
-
-    found, other = both(steps_once(kind=Drifting, clip=0.1)), both(by_hand(kind=Drifting, clip=0.1, of_training_pass=True))
-    if all(torch.allclose(a, b, rtol=1e-6, atol=1e-6) for a, b in zip(found, other)):
-        return both(by_hand(kind=Drifting, clip=0.1))
-    return found
+    """What was drawn, the loss and the move of both logits where training pass and rollout disagree."""
+    policy, seen, rewards = Drifting(), [], torch.arange(12, dtype=torch.float64) ** 0.3  # of which no sum is 0 by chance
+    before = policy.bias.detach().clone()
+    result = rl_step(policy, torch.zeros(12, 1, dtype=torch.int64), lambda t: (seen.append(t.clone()), rewards.clone())[1],
+                     Descent(policy.parameters(), lr=1.0), new_tokens=3, clip=0.1, generator=torch.Generator().manual_seed(seed))
+    return {"drawn": seen[0][:, 1:], "loss": figure(result, "loss"), "moved": before - policy.bias.detach()}
 
 def generator_use():
     torch.manual_seed(seed)
@@ -778,6 +792,7 @@ check("large rewards", lambda: steps_once(reward=lambda t: 1000 * small_tokens(t
 check("what was drawn", lambda: [steps_once()["tokens"], steps_once(prompts=one, new_tokens=4)["tokens"]], [by_hand()["tokens"], by_hand(prompts=one, new_tokens=4)["tokens"]],
       hint="One torch.multinomial(softmax(logits[:, -1]), 1, generator=generator) per new token, each from the sequence so far.")
 check("the reward is reported", lambda: [steps_once()["reward"], steps_once(new_tokens=2)["reward"]], [by_hand()["reward"], by_hand(new_tokens=2)["reward"]], rtol=1e-6,
+      wrong=[([None, None], "Nothing was returned: rl_step ends with a return of its dict.")],
       hint="\"reward\" is the mean reward of the batch, a float.")
 check("a prompt of one token", lambda: steps_once(prompts=one, new_tokens=1)["moved"], by_hand(prompts=one, new_tokens=1)["moved"], rtol=1e-6, atol=1e-6,
       hint="With one prompt token and one new token the only logits that count are those at position 0.")
@@ -787,6 +802,7 @@ check("gradients found there", lambda: steps_once(stale=5.0, new_tokens=4)["move
       wrong=[(lambda v: abs(v[0][0][0]) > 4.0, "A gradient from before was added to this step's. Zero gradients before backward.")],
       hint="A gradient that was there before the call must not matter.")
 check("one optimizer step", lambda: steps_once(new_tokens=2)["calls"], 1, hint="Call optimizer.step() once.")
+check("the reward is asked once", lambda: steps_once(new_tokens=2)["judged"], 1, hint="Call reward_fn once, and keep what it returned: a reward may be dear, or drawn.")
 check.that("the rollout records no graph", lambda: steps_once(new_tokens=6)["modes"], lambda modes: not any(modes[:6]) and any(modes),
            wrong=[(lambda modes: any(modes[:6]), "A rollout call ran with grad mode on: its graph keeps memory for nothing. Use inference_mode.")],
            hint="Six rollout calls without a graph, then a training pass with one.")
@@ -796,8 +812,15 @@ check("draws without a generator", from_the_global_generator, by_hand()["tokens"
       hint="Without a generator torch's own is used, one draw per new token.")
 check.that("two calls draw different tokens", twice_without_a_generator, lambda v: v[0] != v[1],
            hint="Without a generator, the second call drew the same tokens as the first. The state of torch's own generator is neither set nor put back.")
-check("clipping", drifted, [torch.tensor(by_hand(kind=Drifting, clip=0.1)["loss"], dtype=torch.float64)] + by_hand(kind=Drifting, clip=0.1)["moved"], rtol=1e-6, atol=1e-6,
-      hint="Here the training pass computes other logits than the rollout, so the ratio of the two is not 1 and clipping matters: the loss takes the smaller of both products.")
+check.that("clipping", drifted,
+           # Per token its ratio and the clipped one: 0.1 / 0.25 and 0.9 / 0.75, or 1 where old log-probabilities are those of the training pass. Both are right.
+           # A token whose clipped product is the smaller one moves nothing; another moves the logit of token 1 by twice (token - 0.9), that of token 0 by the opposite.
+           lambda v: (drawn := [(i ** 0.3 - sum(j ** 0.3 for j in range(12)) / 12, token) for i, row in enumerate(v["drawn"]) for token in row]) and any(
+               abs(v["loss"] + sum(min(ratio[t] * a, held[t] * a) for a, t in drawn) / 36) < 1e-5
+               and all(abs(move + sign * sum(ratio[t] * a * 2 * (t - 0.9) for a, t in drawn if ratio[t] * a <= held[t] * a) / 36) < 1e-5 for move, sign in zip(v["moved"], (-1, 1)))
+               for ratio, held in (((0.4, 1.2), (0.9, 1.1)), ((1, 1), (1, 1)))),
+           wrong=[(lambda v: v["loss"] is None, "Nothing was returned: rl_step ends with a return of its dict.")],
+           hint="Here the training pass computes other logits than the rollout, so the ratio of the two is not 1 and clipping matters: the loss takes the smaller of both products.")
 check("prompts are left as they were", lambda: steps_once(new_tokens=2)["prompts"], prompts.clone(), hint="Do not write into prompts.")
 ### END HIDDEN TESTS
 check.report()
