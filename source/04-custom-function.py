@@ -512,7 +512,8 @@ def norm(x, weight, eps):
 
 def outside(x, grad):
     out = RMSNorm.apply(x.clone().requires_grad_(), weight.clone().requires_grad_(), 1e-5)
-    return [None if g is None else tuple(g.shape) for g in RMSNorm.backward(out.grad_fn, grad.clone())]
+    others = [None] * (len(out.grad_fn._input_metadata) - 1)  # the statistic may be an output of its own, which has no gradient
+    return [None if g is None else tuple(g.shape) for g in RMSNorm.backward(out.grad_fn, grad.clone(), *others)]
 
 def kept(x):
     x, w = x.clone().requires_grad_(), weight.clone().requires_grad_()
@@ -676,7 +677,8 @@ print("the Function itself on top:   ", first, "requires grad:", first.requires_
 class Cube(torch.autograd.Function):
     """x ** 3 that can be differentiated twice: in x, and in the incoming gradient.
 
-    apply(x) takes a floating tensor of any shape. Output and derivatives are exact at 0. Passes gradgradcheck.
+    apply(x) takes a floating tensor of any shape and strides, and saves it by `ctx.save_for_backward`. Output and derivatives
+    are exact at 0. Passes gradgradcheck.
     """
 
     @staticmethod
@@ -732,6 +734,13 @@ def two_calls():
     x = z.clone().requires_grad_()
     return torch.autograd.grad(Cube.apply(x) + Cube.apply(2 * x + 1), x, grad)[0]
 
+def edited():
+    x = z.clone().requires_grad_()
+    out = Cube.apply(x)
+    with torch.no_grad():
+        x.add_(1)
+    return torch.autograd.grad(out, x, grad)
+
 check("the gradient elsewhere", lambda: vjp(Cube.apply, (z,), grad), [3 * z * z * grad], hint="3 x² times the incoming gradient.")
 check("the second derivative elsewhere", lambda: orders(z, grad, second)[1], 6 * z * grad * second,
       wrong=[(lambda v: v is None, "The gradient has no path back to x: save x itself and drop once_differentiable.")],
@@ -747,6 +756,10 @@ check("a number without dimensions", lambda: orders(z[0, 0], grad[0, 0], second[
       hint="Any shape, also none.")
 check("two calls in one graph", two_calls, (3 * z**2 + 6 * (2 * z + 1) ** 2) * grad,
       hint="Each call needs the x that it was given. The class is shared by all calls: keep nothing on it.")
+check("transposed x and incoming gradient", lambda: [Cube.apply(z.t()), *orders(z.t(), grad.t(), second.t())], [(z**3).t(), (3 * z * z * grad).t(), (6 * z * grad * second).t(), (3 * z * z * second).t()],
+      hint="x and the incoming gradient may have any strides. Is there a view? It needs elements that lie one after the other in memory; the formula needs none.")
+check.raises("an edit of x is noticed", edited, RuntimeError, match="modified by an inplace operation",
+             hint="x was edited after the forward and backward did not notice. Save x itself, by save_for_backward.")
 ### END HIDDEN TESTS
 check.report()
 
