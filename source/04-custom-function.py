@@ -253,6 +253,7 @@ def kept():
 
 check = Check("SiluMul", points=6)
 check("the output is silu(gate) * up", lambda: SiluMul.apply(gate, up), F.silu(gate) * up,
+      wrong=[(lambda v: v is None, "Nothing was returned: forward ends with a return.")],
       hint="Mind the order of the arguments, and compute in the dtype of the inputs.")
 check("the node carries the class's name", lambda: type(SiluMul.apply(*leaves(gate, up)).grad_fn).__name__, "SiluMulBackward")
 check("gradient of gate", lambda: vjp(SiluMul.apply, (gate, up))[0], vjp(lambda g, u: F.silu(g) * u, (gate, up))[0],
@@ -321,11 +322,13 @@ check("None for a frozen input", lambda: [frozen((False, True)), frozen((True, F
 check.that("no work for a frozen input", lambda: [idle_work(SiluMul.apply, (a, b), needs).elements for needs in ((True, True), (True, False), (False, True))],
            # 20 elements are one pass. One pass more is allowed: whoever runs the whole forward again makes silu(gate) without need.
            lambda idle: idle[1] <= idle[0] + 20 and idle[2] <= idle[0] + 20,
-           hint="Something was computed and then dropped: no gradient that was asked for needed it. Compute only what ctx.needs_input_grad asks for.")
+           wrong=[(lambda v: True, "Something was computed and then dropped: no gradient that was asked for needed it. Compute only what ctx.needs_input_grad asks for.")],
+           hint="So there is nothing to compare.")
 check("nothing is changed in place", after_backward, {"gate": a, "up": b, "incoming": upstream, "versions": [0, 0, 0]},
       wrong=[(lambda v: v["versions"][2], "The incoming gradient was edited in place. It may be shared with another node: use new tensors."),
-             (lambda v: v["versions"][0] or v["versions"][1], "An input was edited in place. It belongs to the caller, and other nodes may have saved it.")],
-      hint="Values changed although no version counter moved: .data and raw writes go round the check. Use new tensors.")
+             (lambda v: v["versions"][0] or v["versions"][1], "An input was edited in place. It belongs to the caller, and other nodes may have saved it."),
+             (lambda v: True, "Values changed although no version counter moved: .data and raw writes go round the check. Use new tensors.")],
+      hint="So there is nothing to compare.")
 check("a second backward gives the same", twice, [vjp(lambda g, u: F.silu(g) * u, (a, b), upstream), vjp(lambda g, u: F.silu(g) * u, (a, b), upstream)],
       hint="With retain_graph the same node runs again. What it saved must still be there, unchanged.")
 check("two calls in one graph", lambda: two_calls(SiluMul.apply), two_calls(lambda g, u: F.silu(g) * u),
@@ -524,6 +527,7 @@ def kept(x):
 
 check = Check("RMSNorm", points=5)
 check("the output", lambda: RMSNorm.apply(x, weight, 1e-5), x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-5) * weight,
+      wrong=[(lambda v: v is None, "Nothing was returned: forward ends with a return.")],
       hint="mean of the squares over the last dimension, plus eps, then rsqrt.")
 check("gradient of x", lambda: vjp(RMSNorm.apply, (x, weight, 1e-5), grad.clone())[0], vjp(norm, (x, weight, 1e-5), grad)[0],
       wrong=[(lambda v: abs(v[0][0] - 0.5298128) < 1e-4, "You took r for a constant. Every element of a row moves its r: the second term is missing.")],
@@ -573,14 +577,14 @@ check("two calls in one graph", lambda: two_calls(RMSNorm.apply), two_calls(norm
       hint="Each call has an x, a weight and an eps of its own. The class is shared by all calls: keep nothing on it.")
 check("nothing is changed in place", after_backward, {"x": x3, "weight": w, "incoming": upstream, "versions": [0, 0, 0]},
       wrong=[(lambda v: v["versions"][2], "The incoming gradient was edited in place. It may be shared with another node: use new tensors."),
-             (lambda v: v["versions"][0] or v["versions"][1], "An input was edited in place. It belongs to the caller, and other nodes may have saved it.")],
-      hint="Values changed although no version counter moved: .data goes round the check. Use new tensors.")
+             (lambda v: v["versions"][0] or v["versions"][1], "An input was edited in place. It belongs to the caller, and other nodes may have saved it."),
+             (lambda v: True, "Values changed although no version counter moved: .data goes round the check. Use new tensors.")],
+      hint="So there is nothing to compare.")
 check("a second backward gives the same", twice, [vjp(norm, (x3, w, 0.3), upstream)[:2], vjp(norm, (x3, w, 0.3), upstream)[:2]],
       hint="With retain_graph the same node runs again. What it saved, the statistic too, must still be there, unchanged.")
 check("transposed x and incoming gradient", lambda: [RMSNorm.apply(x3.transpose(0, 1), w, 0.3), *vjp(RMSNorm.apply, (x3.transpose(0, 1), w, 0.3), upstream.transpose(0, 1))[:2]],
       [norm(x3.transpose(0, 1), w, 0.3), *vjp(norm, (x3.transpose(0, 1), w, 0.3), upstream.transpose(0, 1).contiguous())[:2]],
-      wrong=[(RuntimeError, "x and the incoming gradient may have any strides. view needs rows that lie one after the other in memory; reshape does not.")],
-      hint="x and the incoming gradient may have any strides.")
+      hint="x and the incoming gradient may have any strides. Is there a view? It needs rows that lie one after the other in memory; reshape does not.")
 check("float32 stays float32", lambda: RMSNorm.apply(x3.float(), w.float(), 0.3).dtype, torch.float32,
       hint="The output has the dtype of x and weight.")
 ### END HIDDEN TESTS
@@ -720,12 +724,14 @@ def orders(x, grad, second):
 
 check = Check("Cube", points=4)
 check("the output is x ** 3", lambda: Cube.apply(x), torch.tensor([-8.0, 0.125, 27.0], dtype=torch.float64),
+      wrong=[(lambda v: v is None, "Nothing was returned: forward ends with a return.")],
       hint="x ** 3, below 0 too.")
 check("the gradient", lambda: vjp(Cube.apply, (x,), torch.tensor([1.0, 2.0, -1.0], dtype=torch.float64)), [torch.tensor([12.0, 1.5, -27.0], dtype=torch.float64)],
+      wrong=[([None], "No gradient arrived: backward ends with a return.")],
       hint="3 x² times the incoming gradient.")
 check("the second derivative in x", lambda: orders(x, torch.ones_like(x), torch.ones_like(x))[1], torch.tensor([-12.0, 3.0, 18.0], dtype=torch.float64),
       wrong=[(lambda v: v is None, "The gradient has no path back to x: save x itself, compute on it with ordinary operations, and drop once_differentiable."),
-             (RuntimeError, "The first gradient has no graph: no_grad, .data or .detach() in backward cut it.")],
+             (RuntimeError, "The first gradient has no graph, or there is none: no_grad, .data or .detach() in backward cut it, or backward returns nothing.")],
       hint="6 x times both incoming gradients. An intermediate made in forward counts as a constant: save x itself.")
 ### BEGIN HIDDEN TESTS
 z, grad, second = (torch.randn(3, 2, dtype=torch.float64) for _ in range(3))
@@ -749,7 +755,8 @@ check("the derivative in the incoming gradient", lambda: orders(z, grad, second)
       wrong=[(lambda v: v is None, "The gradient does not depend on the incoming gradient: something cut the graph between them.")],
       hint="The gradient is linear in the incoming one, so its derivative is 3 x².")
 check("exact at 0", lambda: [Cube.apply(torch.zeros(2)), *orders(torch.zeros(2), torch.ones(2), torch.ones(2))], [torch.zeros(2)] * 4,
-      hint="NaN at 0: you divided by x, or took a logarithm.")
+      wrong=[(lambda v: any(one != one for values in v for one in values), "NaN at 0: you divided by x, or took a logarithm.")],
+      hint="At 0 the output and its derivatives are 0, exactly.")
 check("small values", lambda: orders(1e-7 * z, grad, second), [3e-14 * z * z * grad, 6e-7 * z * grad * second, 3e-14 * z * z * second], rtol=1e-9, atol=0.0,
       hint="Near 0 the derivatives are not exact. Does a small number added to x hide a division by x?")
 check("a number without dimensions", lambda: orders(z[0, 0], grad[0, 0], second[0, 0]), [3 * z[0, 0] ** 2 * grad[0, 0], 6 * z[0, 0] * grad[0, 0] * second[0, 0], 3 * z[0, 0] ** 2 * second[0, 0]],
@@ -878,7 +885,8 @@ def gradient(x, scale, grad):
 check = Check("Quantize", points=5)
 check("the codes", lambda: Quantize.apply(x, 0.5)[1], torch.tensor([-2, 0, 1, 80, -128, 127, 127], dtype=torch.int8),
       wrong=[(lambda v: v[4] == 116 or v[5] == -128, "The cast wrapped around. Clamp before you turn the values into int8."),
-             (lambda v: v[0] == -2.0 and type(v[0]) is float, "The codes are still floating. Codes are int8.")],
+             (lambda v: v[0] == -2.0 and type(v[0]) is float, "The codes are still floating. Codes are int8."),
+             (TypeError, "If it speaks of None: forward ends with a return of two tensors, dequantized and codes.")],
       hint="round(x / scale), clamped to [-128, 127], as int8.")
 check("the dequantized values", lambda: Quantize.apply(x, 0.5)[0], torch.tensor([-1.0, 0.0, 0.5, 40.0, -64.0, 63.5, 63.5], dtype=torch.float64),
       hint="codes * scale, in x's dtype.")
@@ -959,11 +967,13 @@ check("two calls in one graph", two_calls, upstream * ((wide / scale >= -128) & 
       hint="Each call clips other elements. The class is shared by all calls: keep nothing on it.")
 check("nothing is changed in place", after_backward, {"x": wide, "incoming": upstream, "versions": [0, 0]},
       wrong=[(lambda v: v["versions"][1], "The incoming gradient was edited in place. It may be shared with another node: use new tensors."),
-             (lambda v: v["versions"][0], "x was edited in place. It belongs to the caller.")],
-      hint="Values changed although no version counter moved: .data goes round the check. Use new tensors.")
+             (lambda v: v["versions"][0], "x was edited in place. It belongs to the caller."),
+             (lambda v: True, "Values changed although no version counter moved: .data goes round the check. Use new tensors.")],
+      hint="So there is nothing to compare.")
 check("halves at a scale that is no power of two", lambda: Quantize.apply((torch.arange(-60, 60, dtype=torch.float64) + 0.5) * 0.013, 0.013)[1],
       ((torch.arange(-60, 60, dtype=torch.float64) + 0.5) * 0.013 / 0.013).round().to(torch.int8),
-      hint="Codes next to a half are one step off. Divide by scale: 1 / scale is rounded, and x * (1 / scale) is not always x / scale.")
+      wrong=[(lambda v: True, "Codes next to a half are one step off. Divide by scale: 1 / scale is rounded, and x * (1 / scale) is not always x / scale.")],
+      hint="So there is nothing to compare.")
 ### END HIDDEN TESTS
 check.report()
 
@@ -1065,7 +1075,7 @@ check = Check("SafeGate", points=4)
 check("output and gradients", lambda: [SafeGate.apply(gate, up), *passes(gate, up, ones, 1)[0]], [F.silu(gate) * up, *vjp(lambda g, u: F.silu(g) * u, (gate, up))],
       hint="silu(gate) · up; then up · σ · (1 + gate · (1 − σ)) and gate · σ, each times the incoming gradient.")
 check("the same gradients the second time", lambda: passes(gate, up, ones, 2)[1], vjp(lambda g, u: F.silu(g) * u, (gate, up)),
-      wrong=[(RuntimeError, "The saved gate was edited in place, so the second backward refuses it. Write only to tensors that you made.")],
+      wrong=[(RuntimeError, "If it speaks of an inplace operation: the saved gate was edited in place, so the second backward refuses it. Write only to tensors that you made.")],
       hint="The first backward left other values in a saved tensor. Write only to tensors that you made.")
 ### BEGIN HIDDEN TESTS
 a, b, upstream = (torch.randn(3, 4, dtype=torch.float64) for _ in range(3))
@@ -1086,7 +1096,7 @@ def outside():
     return [list(SafeGate.backward(out.grad_fn, upstream.clone())) for _ in range(2)]
 
 check("three passes elsewhere", lambda: passes(a, b, upstream, 3), [vjp(lambda g, u: F.silu(g) * u, (a, b), upstream)] * 3,
-      wrong=[(RuntimeError, "The saved gate was edited in place, so the second backward refuses it. Write only to tensors that you made.")],
+      wrong=[(RuntimeError, "A backward raised. If one passes above: the saved gate was edited in place, so the second refuses it. Write only to tensors that you made.")],
       hint="The same graph, three times, must give the same gradients.")
 check("what the caller sees afterwards", lambda: {k: v for k, v in after().items() if k != "versions"}, {"gate": a, "up": b, "incoming": upstream},
       wrong=[(lambda v: True, "After one backward the caller's tensors hold other values. `.data` hides an edit from the version counter, not from the caller.")])
@@ -1096,8 +1106,8 @@ check("version counters", lambda: after()["versions"], [0, 0, 0],
 check("an expanded incoming gradient", lambda: passes(a, b, upstream[0, 0].expand(3, 4), 1), [vjp(lambda g, u: F.silu(g) * u, (a, b), upstream[0, 0].expand(3, 4).contiguous())],
       hint="sum() sends a gradient of stride 0; whoever writes into it gets an error or nonsense.")
 check("outside the engine, twice", outside, [vjp(lambda g, u: F.silu(g) * u, (a, b), upstream)] * 2,
-      wrong=[(RuntimeError, "The saved gate was edited in place, so the second call refuses it. Write only to tensors that you made.")],
-      hint="Write only to tensors that you made.")
+      wrong=[(RuntimeError, "A call raised. If one backward passes above: the saved gate was edited in place, so the second call refuses it. Write only to tensors that you made.")],
+      hint="backward gives both gradients, the same on each call. Write only to tensors that you made.")
 check("another incoming gradient the second time", two_gradients, [vjp(lambda g, u: F.silu(g) * u, (a, b), upstream), vjp(lambda g, u: F.silu(g) * u, (a, b), upstream.flip(0))],
       wrong=[(lambda v: v[0] == v[1], "Two different incoming gradients gave the same result. Compute it anew in every backward.")],
       hint="Every backward starts from the incoming gradient that it was given, and from saved tensors that nothing has changed.")
@@ -1317,7 +1327,8 @@ def plain():
 
 check = Check("TritonSiluMul", points=8)
 check("no write outside", lambda: outside(gate[0], up[0], grad[0])[0], 0, limit=20,
-      hint="A store went past the end of its tensor. Mask loads and stores with i < n.")
+      wrong=[(lambda v: True, "A store went past the end of its tensor. Mask loads and stores with i < n.")],
+      hint="So nothing could be counted. If it speaks of None or of a number of gradients: forward and backward end with a return.")
 check("the output", lambda: plain()[0], F.silu(gate) * up,
       hint="gate * sigmoid(gate) * up, computed in float64 for float64.")
 check("the gradients", lambda: plain()[1:3], vjp(lambda g, u: F.silu(g) * u, (gate, up), grad),
@@ -1360,10 +1371,12 @@ def transposed():
     return run(other_gate.t(), other_up.t(), other_grad.t().contiguous())
 
 check("your kernels do the arithmetic", lambda: watched((True, True))["arithmetic"], [],
-      hint="PyTorch computed this, not your kernels.")
+      wrong=[(lambda v: True, "PyTorch computed this, not your kernels.")],
+      hint="So there is nothing to compare.")
 check("many blocks", lambda: outside(long_gate, long_up, long_grad), [0, *(t[-3:] for t in expected(long_gate, long_up, long_grad))], limit=20,
-      wrong=[(lambda v: v[0] > 0, "A store went past the end of its tensor. Mask loads and stores with i < n.")],
-      hint="The last elements are wrong or were never written. The grid needs cdiv(n, BLOCK) blocks.")
+      wrong=[(lambda v: v[0] > 0, "A store went past the end of its tensor. Mask loads and stores with i < n."),
+             (lambda v: True, "The last elements are wrong or were never written. The grid needs cdiv(n, BLOCK) blocks.")],
+      hint="So there is nothing to compare.")
 check("a single number, and none", lambda: [run(*drawn_like)[:3] for drawn_like in ((other_gate[0, 0], other_up[0, 0], other_grad[0, 0]), (other_gate[:0], other_up[:0], other_grad[:0]))],
       [expected(other_gate[0, 0], other_up[0, 0], other_grad[0, 0]), expected(other_gate[:0], other_up[:0], other_grad[:0])],
       hint="Shapes () and (0, 7): use numel(), and keep the shape of the input.")
@@ -1391,10 +1404,12 @@ check("transposed inputs are saved themselves", lambda: transposed()[3], {"saved
       hint="Save gate and up themselves, and make contiguous copies in backward: a copy that is saved is a tensor that nobody else keeps.")
 check.that("nothing for a frozen input", lambda: [[run["shapes"], run["allocated"]] for run in (watched((True, True)), watched((True, False)), watched((False, True)))],
            lambda v: v[1][0] == [(6, 7), None] and v[2][0] == [None, (6, 7)] and v[1][1] < v[0][1] and v[2][1] < v[0][1],
-           wrong=[(lambda v: v[1][0][1] is not None or v[2][0][0] is not None, "Return None where ctx.needs_input_grad is False.")],
-           hint="A gradient was allocated and written for an input that needs none.")
+           wrong=[(lambda v: v[1][0][1] is not None or v[2][0][0] is not None, "Return None where ctx.needs_input_grad is False."),
+                  (lambda v: True, "A gradient was allocated and written for an input that needs none.")],
+           hint="So there is nothing to compare.")
 check("inputs and incoming gradient stay", lambda: watched((True, True))["after"], [other_gate, other_up, other_grad],
-      hint="A kernel wrote into memory of the caller. Write only to tensors that you allocated.")
+      wrong=[(lambda v: True, "A kernel wrote into memory of the caller. Write only to tensors that you allocated.")],
+      hint="So there is nothing to compare.")
 ### END HIDDEN TESTS
 check.report()
 

@@ -1,6 +1,6 @@
 # misconception: the first gradient is right, so the code is
 # fails: the same gradients the second time
-# message: The saved gate was edited in place
+# message: the saved gate was edited in place
 class SafeGate(torch.autograd.Function):
     @staticmethod
     def forward(ctx, gate, up):
