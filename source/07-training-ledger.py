@@ -264,6 +264,10 @@ check("inputs only, two bytes each", lambda: activation_bytes(Config(b, s, w * h
       hint="full keeps n elements per layer.")
 check("a mixed list", lambda: activation_bytes(Config(b, s, w * h, h, f, 4, itemsize=8), ["none", "full", "full", "selective"]), 8 * (every + 2 * n + some),
       hint="Each layer of the list has its own choice; add them up.")
+check("sizes that no machine runs", lambda: activation_bytes(Config(b, 2**20, 2**20, 64, 2**22, 2, itemsize=2), ["selective", "full"]),
+      2 * (8 * b * 2**40 + 64 * b * 2**40 + b * 2**42),
+      wrong=[(RuntimeError, "It raised at sizes for which no memory would do. The figure comes from the formula, without running anything.")],
+      hint="The same formula, at sizes for which no memory would do: 8n for both layers, and the selective one's scores and MLP, without running anything.")
 check("the same list twice", twice, [4 * (every + n + some), 4 * (every + n + some), ["none", "full", "selective"]],
       wrong=[(lambda v: v[2] != ["none", "full", "selective"], "The caller's list is not the same afterwards. Read it, and change nothing in it.")],
       hint="Each layer of the list has its own choice; add them up.")
