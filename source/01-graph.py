@@ -160,7 +160,7 @@ picks = torch.randint(0, 4, (6,)).tolist()
 tower = z
 for pick in picks:
     tower = (torch.exp, torch.sin, torch.tanh, torch.sigmoid)[pick](tower)
-left, right = int(torch.randint(2, 6, ())), int(torch.randint(2, 6, ()))
+left, right = int(torch.randint(12, 20, ())), int(torch.randint(12, 20, ()))
 fork_left, fork_right = z, z
 for _ in range(left):
     fork_left = fork_left.exp()
@@ -184,14 +184,20 @@ check("what lies below a shared node is listed along each path", lambda: walk((s
        (1, "TanhBackward0"), (2, "SinBackward0"), (3, "ExpBackward0"), (4, "AccumulateGrad")],
       hint="A node that is reached along two paths stands there twice, each time with everything below it.",
       wrong=[(lambda v: 4 < len(v) < 8, "What lies below a shared node was listed once. walk follows every path to its end: keep no set of visited nodes.")])
-check("an operand without gradient is skipped", lambda: walk((z * torch.randn(4)).exp().grad_fn),
-      [(0, "ExpBackward0"), (1, "MulBackward0"), (2, "AccumulateGrad")],
-      hint="Where an operand needs no gradient, next_functions holds None. Skip it.",
+check("an operand without gradient is skipped", lambda: walk((torch.randn(4) * (z * torch.randn(4)).exp()).grad_fn),
+      [(0, "MulBackward0"), (1, "ExpBackward0"), (2, "MulBackward0"), (3, "AccumulateGrad")],
+      hint="Where an operand needs no gradient, next_functions holds None. Skip it, and go on with the next operand.",
       wrong={AttributeError: "Where an operand needs no gradient, next_functions holds None. Skip it.",
              TypeError: "Where an operand needs no gradient, next_functions holds None. Skip it."})
 check("depth counts from the node that is given", lambda: walk(tower.grad_fn.next_functions[0][0])[:1],
       [(0, ("ExpBackward0", "SinBackward0", "TanhBackward0", "SigmoidBackward0")[picks[4]])],
       hint="walk may start anywhere in a graph. The node that it is given has depth 0.")
+check("an operation of three operands", lambda: walk(torch.stack([z, z.exp(), z.sin()]).grad_fn),
+      [(0, "StackBackward0"), (1, "AccumulateGrad"), (1, "ExpBackward0"), (2, "AccumulateGrad"), (1, "SinBackward0"), (2, "AccumulateGrad")],
+      hint="An operation may have any number of operands: go through all of next_functions.")
+check("one walk after another", lambda: [walk((z.sin() if i % 2 else z.exp()).grad_fn) for i in range(20)],
+      [[(0, "SinBackward0" if i % 2 else "ExpBackward0"), (1, "AccumulateGrad")] for i in range(20)],
+      hint="Twenty walks over graphs that live no longer than a call. Each has a list of its own: a list at module level or as a default is shared by all calls, and the id of a node that is gone may be that of the next.")
 ### END HIDDEN TESTS
 check.report()
 
@@ -309,6 +315,8 @@ check("every node of (x * w).sum()", lambda: sorted(names_of(nodes(y.grad_fn))),
       hint="The sum, the product, and one AccumulateGrad per leaf.",
       wrong=[(lambda v: len(v) == 3, "Two nodes of the same type are two nodes. Compare nodes, not their names."),
              (lambda v: v.count("SumBackward0") > 1, "The root stands there twice.")])
+check("a list comes back", lambda: type(nodes(y.grad_fn)).__name__, "list",
+      hint="list(...) makes a list of anything that can be gone through.")
 check("a shared node is listed once", lambda: len(nodes((x * x).grad_fn)), 2,
       hint="x * x has two nodes: the product, and one AccumulateGrad with two edges to it.",
       wrong={3: "You listed the leaf once per edge. It is one node: mark it as seen when you put it on your list."})
@@ -334,6 +342,9 @@ check("an operand without gradient is no node", lambda: sorted(names_of(nodes((t
 check("the root comes first, from the middle of a graph too",
       lambda: places(wide.grad_fn.next_functions[0][0]), [[0], 2 * branches],
       hint="nodes may start anywhere: it lists what lies below the node that it is given.")
+check("one graph after another", lambda: [sorted(names_of(found)) for found in (nodes(torch.stack([z, z.exp(), z.sin()]).grad_fn), nodes(z.exp().grad_fn))],
+      [["AccumulateGrad", "ExpBackward0", "SinBackward0", "StackBackward0"], ["AccumulateGrad", "ExpBackward0"]],
+      hint="Two graphs, one after the other: an operation of three operands, then one of one. Go through all of next_functions, and let each call have a list of its own.")
 def on_the_long_chain():
     """What comes of the long chain; whoever searches would be at it for seconds, so that is asked on a short one first."""
     if steps_per_node(nodes, 400) > 180:
@@ -476,6 +487,11 @@ for i in frozen:
 sizes = {f"leaf {i}": torch.randn(i + 1, requires_grad=True) for i in range(40)}
 fan_order = torch.randperm(40).tolist()
 fan = sum((sizes[f"leaf {i}"].exp().sin().sum() for i in fan_order), torch.zeros(()))
+double = torch.randn(3, dtype=torch.float64, requires_grad=True)
+twin = double.detach().requires_grad_()  # another leaf over the same memory
+trained = torch.randn(2, dtype=torch.float64, requires_grad=True)
+trained.grad = torch.ones(2, dtype=torch.float64)
+relatives = {"double": double, "twin": twin, "trained": trained}
 deep = a
 for _ in range(60):
     deep = deep + deep
@@ -494,6 +510,12 @@ check("a leaf frozen since is left out", lambda: called(leaves(mixed.grad_fn), {
 check("leaves are told apart by identity", lambda: called(leaves(fan.grad_fn), sizes), [f"leaf {i}" for i in fan_order],
       hint="Forty leaves of different shapes, each behind nodes of its own, in order.",
       wrong={RuntimeError: "`in` on a list of tensors compares their elements. Compare nodes, or use `is`."})
+check("leaves of another kind", lambda: called(leaves((double.sum() + twin.sum() * trained.sum()).grad_fn), relatives), ["double", "twin", "trained"],
+      hint="A leaf may have any dtype, share its memory with another leaf, or have a .grad already: the next gradient is added to it.",
+      wrong=[(lambda v: v == ["double", "twin"], "A leaf that has a .grad receives the next gradient too: it is added."),
+             (lambda v: v == ["double", "trained"], "Two leaves over the same memory are two leaves. Distinct means by identity, not by address.")])
+check("one graph after another", lambda: [called(found, pool) for found in [leaves((b.exp() if i % 2 else torch.stack([a, b, pool["c"]])).grad_fn) for i in range(20)]], [["b"] if i % 2 else ["a", "b", "c"] for i in range(20)],
+      hint="Twenty graphs that live no longer than a call, with an operation of three operands or of one. Go through all of next_functions. Let each call have a list of its own, and remember nothing by id: that of a node that is gone may be that of the next.")
 check("the root may be an AccumulateGrad", lambda: called(leaves((a * 2).grad_fn.next_functions[0][0]), pool), ["a"],
       hint="Look at the root as at any other node.")
 def on_the_long_chain():
@@ -611,7 +633,8 @@ def saved(node) -> dict[str, torch.Tensor]:
     Returns
     -------
     dict of str to torch.Tensor
-        By attribute name without `_saved_`; the i-th entry of a tuple is `name[i]`. What is no tensor is left out.
+        By attribute name without `_saved_`; the i-th entry of a tuple is `name[i]`. The tensors themselves: no copies, not
+        detached. What is no tensor is left out.
         Empty for the node of a custom `torch.autograd.Function`.
 
     Raises
@@ -681,9 +704,13 @@ check("an argument that was None is left out", lambda: sorted(saved(torch.nn.fun
       ["input", "result1", "result2"],
       hint="A layer norm without weight and bias saved None for them. None is no tensor.")
 check("the saved tensors themselves, not copies",
-      lambda: ["z" if t.untyped_storage().data_ptr() == z.untyped_storage().data_ptr() else "a copy" for t in saved((z * z).grad_fn).values()],
+      lambda: [("z" if t.requires_grad else "detached") if t.untyped_storage().data_ptr() == z.untyped_storage().data_ptr() else "a copy" for t in saved((z * z).grad_fn).values()],
       ["z", "z"], hint="Return what the attribute holds, without clone.",
-      wrong=[(lambda v: "a copy" in v, "Saving is a reference. Return the tensor, without clone.")])
+      wrong=[(lambda v: "a copy" in v, "Saving is a reference. Return the tensor, without clone."),
+             (lambda v: "detached" in v, "A tensor that requires a gradient came back detached. Return what the attribute holds.")])
+check("names with an underscore", lambda: sorted(key for key in saved(torch.nn.functional.batch_norm(z, torch.zeros(4), torch.ones(4), training=True).grad_fn) if key.startswith("run")),
+      ["running_mean", "running_var"],
+      hint="Take off `_saved_` at the beginning and nothing else: a name may have an underscore in it. removeprefix does that.")
 check("a custom Function's node", lambda: sorted(saved(Scale.apply(z, torch.randn(4)).grad_fn)), [],
       hint="A custom Function's node has no `_saved_` attributes. `saved_tensors` is another door: leave it.",
       wrong=[(lambda v: len(v) > 0, "A custom Function's node has no `_saved_` attributes. `saved_tensors` is another door: leave it.")])
@@ -748,7 +775,7 @@ def draw(root) -> graphviz.Digraph:
 
 
 # %% nbgrader={"grade": true, "grade_id": "check-draw", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
-KINDS = ("AccumulateGrad", "SumBackward0", "MulBackward0", "ExpBackward0", "SinBackward0", "AddBackward0")
+KINDS = ("AccumulateGrad", "SumBackward0", "MulBackward0", "ExpBackward0", "SinBackward0", "AddBackward0", "StackBackward0")
 
 
 def picture(drawing):
@@ -815,6 +842,9 @@ check("an operand without gradient is no box", lambda: boxes(draw((z * torch.ran
       ["AccumulateGrad", "ExpBackward0", "MulBackward0"],
       hint="Where an operand needs no gradient, next_functions holds None. Skip it.",
       wrong=[(lambda v: any("no node" in kind for kind in v), "None is no node and has no box.")])
+check("one drawing after another", lambda: [boxes(drawing) for drawing in (draw(torch.stack([z, z.exp(), z.sin()]).sum().grad_fn), draw(z.exp().grad_fn))],
+      [["AccumulateGrad", "ExpBackward0", "SinBackward0", "StackBackward0", "SumBackward0"], ["AccumulateGrad", "ExpBackward0"]],
+      hint="Two drawings, one after the other: an operation of three operands, then one of one. Go through all of next_functions, and let each call make a drawing of its own.")
 check.that("a node is looked up, not searched for", lambda: steps_per_node(draw, 400), lambda steps: steps <= 180,
            hint="The time grows with the square of the graph: a search through a list looks at every entry. Use a set or a dict.")
 check("sixty doublings", lambda: [len(boxes(draw(deep.grad_fn))), len(arrows(draw(deep.grad_fn)))], [61, 120], limit=2,
@@ -1054,7 +1084,7 @@ def several(stale=None):
     if stale is not None:
         for p in (a, b, idle):
             p.grad = torch.full_like(p, stale)
-    descend([a, b, idle], loss_fn, rate, 1)
+    descend([a, idle, b], loss_fn, rate, 1)
     left = sum(0.0 if p.grad is None else p.grad.abs().sum().item() for p in (a, b, idle))
     return {"a": a.detach(), "b": b.detach(), "idle": idle.detach(), "calls": len(calls), "left": left,
             "require": [p.requires_grad and p.is_leaf for p in (a, b, idle)]}
@@ -1075,13 +1105,19 @@ check("in place, on the same storage", lambda: parabola(start.tolist(), rate, 1)
 check("a gradient found there is ignored", lambda: numbers(parabola(start.tolist(), rate, 2, stale=100.0)["losses"]),
       [((start - 3) ** 2).sum().item() * (1 - 2 * rate) ** (2 * i) for i in range(2)],
       hint="Something may lie in .grad before the first step. backward adds to it: clear it first.")
+check("steps say how many, also when the loss grows", lambda: numbers(parabola([100.0, -50.0, 7.0], 1.25, 4)["losses"]),
+      [sum(d * d for d in (97.0, -53.0, 4.0)) * 2.25 ** i for i in range(4)],
+      hint="With lr = 1.25 the distance to 3 grows by half in each step. That is what is asked for: do not stop early, and do not clip the gradient.")
+check("no steps", lambda: numbers(parabola(start.tolist(), rate, 0)["losses"]), [],
+      hint="With steps = 0 nothing is computed: the list is empty.")
 check("no gradient is left", lambda: parabola(start.tolist(), rate, 3, stale=1.0)["left"], 0.0,
       hint="Afterwards .grad is None or zero: clear it after the last step too.")
 check("all parameters step from the same loss", lambda: [several()["a"], several()["b"]],
       [start - rate * (2 * start + 2.0), torch.full((2, 2), 0.5, dtype=torch.float64) - rate * start.sum()],
       hint="One backward gives the gradients of all parameters. Compute them all before you change any.",
-      wrong={TypeError: "A parameter that the loss does not use has no gradient: it is None. Skip it.",
-             RuntimeError: "Either a leaf was changed outside torch.no_grad(), or autograd.grad met a parameter that the loss does not use: it needs allow_unused=True; then skip the None."})
+      wrong=[(lambda v: v[1] == [[0.5, 0.5], [0.5, 0.5]], "One parameter was not changed. Before it stands one that the loss does not use: skip that one, and go on with the next."),
+             (TypeError, "A parameter that the loss does not use has no gradient: it is None. Skip it."),
+             (RuntimeError, "Either a leaf was changed outside torch.no_grad(), or autograd.grad met a parameter that the loss does not use: it needs allow_unused=True; then skip the None.")])
 check("the loss is computed once per step", lambda: several()["calls"], 1,
       hint="loss_fn is costly. Call it once per step, and use that loss for its value and for backward.",
       wrong={TypeError: "A parameter that the loss does not use has no gradient: it is None. Skip it."})
@@ -1238,9 +1274,11 @@ def grad_fns():
 
 
 def grads_after(found):
+    """What .grad holds afterwards, and what the tensors hold that were there before."""
     loss, params, _ = scene(found)
+    held = [param.grad for param in params]
     twice(loss, params)
-    return [None if param.grad is None else param.grad.tolist() for param in params]
+    return [[None if grad is None else grad.tolist() for grad in grads] for grads in ([param.grad for param in params], held)]
 
 
 def third():
@@ -1260,11 +1298,11 @@ check("two real passes", lambda: passes(), 2,
 check("plain tensors without grad_fn", lambda: grad_fns(), ["NoneType"] * 6,
       hint="Gradients are data here. create_graph=True records the backward pass as well: use retain_graph=True.",
       wrong={RuntimeError: "The first pass must keep the graph for the second: retain_graph=True."})
-check("no gradient appears on the parameters", lambda: grads_after(None), [None, None, None],
+check("no gradient appears on the parameters", lambda: grads_after(None), [[None, None, None]] * 2,
       hint=".grad was None and must be None again. torch.autograd.grad leaves it alone.",
       wrong={RuntimeError: "The first pass must keep the graph for the second: retain_graph=True."})
-check("a gradient found on a parameter stays", lambda: grads_after(before.item()), [[before.item()] * 3] * 3,
-      hint="Whatever was in .grad before is there afterwards, unchanged.",
+check("a gradient found on a parameter stays", lambda: grads_after(before.item()), [[[before.item()] * 3] * 3] * 2,
+      hint="Whatever was in .grad before is there afterwards, unchanged: backward adds to that tensor in place. Set it aside, with .grad = None, before the first pass.",
       wrong={RuntimeError: "The first pass must keep the graph for the second: retain_graph=True."})
 check.raises("a third pass raises", lambda: third(), RuntimeError, match="second time|freed",
              hint="The graph is still there. Retain it in the first pass only; the second one releases it.")
