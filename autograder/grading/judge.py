@@ -123,7 +123,7 @@ def _message(call: CheckCall, difference: str, observations: Mapping[str, Observ
                 return NOT_RUN
             if call.hidden:
                 return _hidden_message(call, observed)
-            return visible_message(observed, difference, call.wrong, call.hint)
+            return visible_message(observed, difference, call.wrong, call.hint, call.kind != "raises")
         except _TooSlow:
             return difference if not call.hidden else call.hint
     raise AssertionError("unreachable")
@@ -131,12 +131,16 @@ def _message(call: CheckCall, difference: str, observations: Mapping[str, Observ
 
 def _hidden_message(call: CheckCall, observed: Observation) -> str:
     """The author's sentence, or one of ours: nothing that the run wrote."""
-    if verdict.explanation(observed, ((verdict.ErrorName("NotImplementedError"), "stub"),)):
+    if verdict.known_mistake(observed, ((verdict.ErrorName("NotImplementedError"), "stub"),)):
         return "Not written yet."
-    sentence = verdict.explanation(observed, call.wrong, call.hint)
+    sentence = verdict.explanation(observed, call.wrong, call.hint, of_value=call.kind != "raises")
     if isinstance(observed, dict) and "timeout" in observed:
         return f"It ran for more than {call.limit:g} s and was stopped. {sentence}".rstrip()
-    if isinstance(observed, dict) and "error" in observed and sentence == call.hint:
+    if (
+        isinstance(observed, dict)
+        and "error" in observed
+        and verdict.known_mistake(observed, call.wrong) in (None, call.hint)
+    ):
         return f"It raised {_error_name(observed)}. {sentence}".rstrip()
     return sentence or "Wrong on an input that the visible checks do not show."
 

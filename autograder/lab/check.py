@@ -157,14 +157,16 @@ class Check:
             observed = call(thunk, limit, PRACTICE, self.name, label)
             self._timed_out = isinstance(observed, dict) and "timeout" in observed
             difference = judge(observed)
-            message = "" if difference is None else visible_message(observed, difference, wrong, hint)
+            message = "" if difference is None else visible_message(observed, difference, wrong, hint, is_value)
             outcome = _Outcome(label, difference is None, message, weight, is_value)
         self._outcomes.append(outcome)
 
 
-def visible_message(observed: Observation, difference: str, wrong: verdict.Wrong, hint: str) -> str:
+def visible_message(
+    observed: Observation, difference: str, wrong: verdict.Wrong, hint: str, is_value: bool = True
+) -> str:
     """What a learner reads: how the value differs, then the sentence that explains it."""
-    sentence = verdict.explanation(observed, wrong, hint)
+    sentence = verdict.explanation(observed, wrong, hint, of_value=is_value)
     if not sentence:
         return difference
     return f"{difference}{'' if difference.endswith(('.', '!', '?', ':')) else '.'} {sentence}"

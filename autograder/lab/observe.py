@@ -23,6 +23,10 @@ class _Opaque(Exception):
     """The value has no plain form; the text says what to return instead."""
 
 
+class _TooLarge(_Opaque):
+    """It is the whole that has no plain form, not what stands at one place of it."""
+
+
 def observe(value: object) -> Observation:
     """Reduce a value to an observation.
 
@@ -37,20 +41,27 @@ def observe(value: object) -> Observation:
     Observation
         At most 10,000 elements. A value without a plain form gives `{"opaque": sentence}` for the whole.
     """
+    reducer = _Reducer()
     try:
-        return _Reducer().reduce(value, 0)
-    except _Opaque as reason:
+        return reducer.reduce(value, 0)
+    except _TooLarge as reason:
         return {"opaque": str(reason)}
+    except _Opaque as reason:
+        return {"opaque": reducer.at(str(reason))}
 
 
-def observe_error(error: BaseException) -> Observation:
-    """Reduce an exception to the names of its type and bases, and its text (2,000 characters)."""
+def observe_error(error: BaseException, none: bool = False) -> Observation:
+    """Reduce an exception to the names of its type and bases, and its text (2,000 characters).
+
+    `none` says that it is not the answer's own: the check could not go on with a None.
+    """
     try:
         text = str(error)
     except Exception:
         text = ""
     names = [cls.__name__ for cls in type(error).__mro__ if cls is not object]
-    return {"error": {"type": names[0], "mro": names, "text": clean(text[:2000])}}
+    body = {"type": names[0], "mro": names, "text": clean(text[:2000])}
+    return {"error": {**body, "none": True} if none else body}
 
 
 def clean(text: str) -> str:
@@ -59,19 +70,25 @@ def clean(text: str) -> str:
 
 
 class _Reducer:
-    """Counts elements while it reduces."""
+    """Counts elements while it reduces, and knows at which place of the whole it is."""
 
     def __init__(self) -> None:
         self.left = MAX_ELEMENTS
+        self.place: list[int | str] = []
+
+    def at(self, sentence: str) -> str:
+        """The sentence, with the place where the reduction ended."""
+        where = "".join(f"[{clean(key[:40])!r}]" if isinstance(key, str) else f"[{key}]" for key in self.place)
+        return f"At {where}: {sentence[0].lower()}{sentence[1:]}" if where else sentence
 
     def spend(self, count: int) -> None:
         self.left -= count
         if self.left < 0:
-            raise _Opaque(f"This value has more than {MAX_ELEMENTS:,} elements; that is too many to compare.")
+            raise _TooLarge(f"This value has more than {MAX_ELEMENTS:,} elements; that is too many to compare.")
 
     def reduce(self, value: Any, depth: int) -> Observation:
         if depth > MAX_DEPTH:
-            raise _Opaque(f"This value is nested more than {MAX_DEPTH} levels deep.")
+            raise _TooLarge(f"This value is nested more than {MAX_DEPTH} levels deep.")
         self.spend(1)
         kind = type(value)
         if value is None or kind is bool:
@@ -90,10 +107,10 @@ class _Reducer:
             return clean(value)
         if kind is list:
             self.spend(max(0, len(value) - self.left))
-            return {"list": [self.reduce(item, depth + 1) for item in value]}
+            return {"list": [self.part(index, item, depth) for index, item in enumerate(value)]}
         if kind is tuple:
             self.spend(max(0, len(value) - self.left))
-            return {"tuple": [self.reduce(item, depth + 1) for item in value]}
+            return {"tuple": [self.part(index, item, depth) for index, item in enumerate(value)]}
         if kind is dict:
             return self.mapping(value, depth)
         if isinstance(kind, enum.EnumMeta):
@@ -104,7 +121,13 @@ class _Reducer:
         for key in value:
             if type(key) is not str:
                 raise _Opaque(f"This dict has a key of type {_name(type(key))}; only str keys can be compared.")
-        return {"dict": {clean(key): self.reduce(item, depth + 1) for key, item in value.items()}}
+        return {"dict": {clean(key): self.part(key, item, depth) for key, item in value.items()}}
+
+    def part(self, key: int | str, item: Any, depth: int) -> Observation:
+        self.place.append(key)
+        reduced = self.reduce(item, depth + 1)
+        self.place.pop()
+        return reduced
 
     def foreign(self, value: Any, kind: type) -> Observation:
         torch = sys.modules.get("torch")

@@ -6,6 +6,7 @@ import contextlib
 import io
 import signal
 import threading
+import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -45,7 +46,7 @@ class Probe:
         seed_everything(self.seed, self.exercise, label, "after")  # inputs that are drawn next depend on no answer
 
 
-def call(thunk: Callable[[], Any], limit: float, *seed: object) -> Observation:
+def call(thunk: Callable[[], Any], limit: float, seed: int, exercise: str, label: str) -> Observation:
     """Seed the generators, call the thunk under a time limit, and reduce what it returned or raised.
 
     Parameters
@@ -54,15 +55,17 @@ def call(thunk: Callable[[], Any], limit: float, *seed: object) -> Observation:
         Takes no argument.
     limit : float
         Seconds.
-    *seed
-        What the seed is derived from.
+    seed : int
+        The run's seed.
+    exercise, label : str
+        Which check it is: the generators' seed is derived from all three.
 
     Returns
     -------
     Observation
         Of the value, of the exception, or `{"timeout": limit}`.
     """
-    seed_everything(*seed)
+    seed_everything(seed, exercise, label)
     try:
         with contextlib.redirect_stderr(io.StringIO()), time_limit(limit):
             try:
@@ -70,9 +73,17 @@ def call(thunk: Callable[[], Any], limit: float, *seed: object) -> Observation:
             except (CheckTimeout, KeyboardInterrupt):
                 raise
             except BaseException as error:
-                return observe_error(error)
+                return observe_error(error, none=_over_none(error, exercise))
     except CheckTimeout:
         return {"timeout": limit}
+
+
+def _over_none(error: BaseException, exercise: str) -> bool:
+    """Whether a None stopped the check outside the exercise: most often, the answer has no `return`."""
+    if type(error) not in (TypeError, AttributeError) or "NoneType" not in str(error):
+        return False
+    frames = (frame.f_code.co_qualname for frame, _ in traceback.walk_tb(error.__traceback__))
+    return exercise not in (name.partition(".")[0] for name in frames)
 
 
 @contextlib.contextmanager

@@ -25,6 +25,8 @@ class ErrorName:
 
 Wrong = Mapping[Any, str] | Iterable[tuple[Any, str]] | None
 
+MISSING_RETURN = "If your function returned None, a `return` is missing."
+
 
 def judge_value(
     observed: Observation, expected: Observation, rtol: float | None = None, atol: float | None = None
@@ -66,17 +68,25 @@ def judge_raises(observed: Observation, error: str | tuple[str, ...], match: str
     if matches and any(name in mro for name in names) and kind != "RecursionError":
         return None
     if kind in names:
-        return f"It raised {kind}, but its text does not say what it should: {text}"
-    return f"It raised {kind}: {text}; expected {wanted}."
+        return f"It raised {kind}, but its text {f'does not say what it should: {text}' if text else 'is empty.'}"
+    return f"It raised {kind}{f': {text}' if text else ''}; expected {wanted}."
 
 
-def explanation(observed: Observation, wrong: Wrong, hint: str = "") -> str:
-    """The sentence for a failed check: the first entry of `wrong` that the observation meets, else the hint."""
+def explanation(observed: Observation, wrong: Wrong, hint: str = "", *, of_value: bool = True) -> str:
+    """The sentence for a failed check: of a known mistake, else the hint, after a word on None where None came back.
+
+    Where an error is asked for, and not a value, None means that nothing was raised: `of_value` is False.
+    """
+    sentence = known_mistake(observed, wrong)
+    if sentence is not None:
+        return sentence
+    return f"{MISSING_RETURN} {hint}".rstrip() if _stumbled(observed) or (observed is None and of_value) else hint
+
+
+def known_mistake(observed: Observation, wrong: Wrong) -> str | None:
+    """The first entry of `wrong` that the observation meets."""
     pairs = wrong.items() if isinstance(wrong, Mapping) else (wrong or ())
-    for key, sentence in pairs:
-        if _meets(observed, key):
-            return sentence
-    return hint
+    return next((sentence for key, sentence in pairs if _meets(observed, key)), None)
 
 
 def _meets(observed: Observation, key: Any) -> bool:
@@ -87,6 +97,7 @@ def _meets(observed: Observation, key: Any) -> bool:
             isinstance(observed, dict)
             and isinstance(observed.get("error"), dict)
             and key.name == observed["error"].get("type")
+            and not _stumbled(observed)
         )
     try:
         kind_of(observed)
@@ -94,6 +105,12 @@ def _meets(observed: Observation, key: Any) -> bool:
         return bool(key(value)) if callable(key) else _same(value, key)
     except Exception:
         return False
+
+
+def _stumbled(observed: Observation) -> bool:
+    """Whether the check could not go on with a None, so that the error is not the answer's own."""
+    error = observed.get("error") if isinstance(observed, dict) else None
+    return isinstance(error, dict) and error.get("none") is True
 
 
 def _same(value: Any, literal: Any) -> bool:

@@ -8,6 +8,7 @@ from autograder.engine.api import CellRun
 from autograder.grading.judge import NOT_RUN, broken_checks, judge
 from autograder.grammar import EXPECTED_MARK, parse
 from autograder.lab.observe import observe, observe_error
+from autograder.lab.verdict import MISSING_RETURN
 
 CELL = parse("""
 check = Check("double", points=4)
@@ -74,6 +75,12 @@ def test_the_name_of_an_answers_own_exception_is_not_repeated(name):
     own = {"error": {"type": name, "mro": [name], "text": "SECRET"}}
     message = judged({**GOOD, "random": own}).checks[1].message
     assert message == "It raised an exception. Double every element."
+
+
+@pytest.mark.parametrize("observed", [None, {"error": {**observe_error(TypeError("SECRET"))["error"], "none": True}}])
+def test_a_hidden_check_that_got_none_back_speaks_of_a_missing_return(observed):
+    message = judged({**GOOD, "random": observed}).checks[1].message
+    assert message.endswith(f"{MISSING_RETURN} Double every element.") and "SECRET" not in message
 
 
 def test_each_part_counts_for_its_own_checks_only():

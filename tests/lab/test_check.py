@@ -9,6 +9,7 @@ from nbgrader.utils import determine_grade
 
 from autograder.lab import Check
 from autograder.lab.table import CheckTable, Row
+from autograder.lab.verdict import MISSING_RETURN
 
 
 def double(n):
@@ -60,6 +61,58 @@ def test_raises_wants_the_type_and_the_text(thunk, passes, capsys):
     check("a value", lambda: 1, 1)
     check.raises("an error", thunk, RuntimeError, match="second")
     assert check.report() == (2.0 if passes else 1.0)
+
+
+@pytest.mark.parametrize(
+    ("error", "match", "sentence"),
+    [
+        (KeyError(), None, "It raised KeyError; expected RuntimeError."),
+        (RuntimeError(), "second", "It raised RuntimeError, but its text is empty."),
+        (RuntimeError("first"), "second", "It raised RuntimeError, but its text does not say what it should: first"),
+        (KeyError(1), None, "It raised KeyError: 1; expected RuntimeError."),
+    ],
+)
+def test_the_message_on_an_exception_is_whole_without_its_text(error, match, sentence, capsys):
+    check = Check("x", points=1)
+    check.raises("an error", lambda: (_ for _ in ()).throw(error), RuntimeError, match=match)
+    check.report()
+    assert " ".join(capsys.readouterr().out.split()).endswith(sentence)
+
+
+def nothing(n):
+    n * 2
+
+
+def within(n):
+    return len(nothing(n))
+
+
+def test_a_missing_return_is_named_where_none_came_back(capsys):
+    check = Check("nothing", points=1)
+    wrong = {TypeError: "You added a number to a text."}
+    check("the value", lambda: nothing(2), 4, wrong=wrong, hint="Double it.")
+    check("a part of it", lambda: len(nothing(2)), 4, wrong=wrong, hint="Double it.")
+    check.that("what holds of it", lambda: nothing(2), lambda v: v > 2, hint="Double it.")
+    check.report()
+    shown = " ".join(capsys.readouterr().out.split())
+    assert shown.count(f"{MISSING_RETURN} Double it.") == 3 and "You added" not in shown
+
+
+def test_an_author_who_names_none_has_the_word(capsys):
+    check = Check("nothing", points=1)
+    check("the value", lambda: nothing(2), 4, wrong={None: "It is None on purpose."})
+    check.report()
+    shown = capsys.readouterr().out
+    assert "It is None on purpose." in shown and MISSING_RETURN not in shown
+
+
+def test_a_none_within_the_answer_or_instead_of_an_error_is_no_missing_return(capsys):
+    check = Check("within", points=1)
+    check("within", lambda: within(2), 4, wrong={TypeError: "None has no length."})
+    check.raises("no error", lambda: nothing(2), ValueError, hint="Raise one.")
+    check.report()
+    shown = capsys.readouterr().out
+    assert "None has no length." in shown and "Raise one." in shown and MISSING_RETURN not in shown
 
 
 def test_an_error_alone_earns_nothing(capsys):

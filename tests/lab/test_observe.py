@@ -113,6 +113,13 @@ def test_what_is_no_plain_data_says_so_and_equals_nothing(value):
     assert compare(observed, observed)
 
 
+def test_what_is_no_plain_data_is_reported_with_its_place():
+    assert observe(object())["opaque"].startswith("This is an object; ")
+    assert observe([1, {"a": object()}])["opaque"].startswith("At [1]['a']: this is an object; ")
+    assert observe((0, [{1: 2}]))["opaque"].startswith("At [1][0]: this dict has a key of type int")
+    assert observe([[1], [0] * MAX_ELEMENTS])["opaque"].startswith("This value has more than")
+
+
 def test_size_is_bounded_without_walking_or_copying():
     assert "opaque" in observe([0] * (MAX_ELEMENTS + 1))
     assert "opaque" in observe(torch.zeros(1).expand(10**9, 10**3))
