@@ -163,6 +163,17 @@ def made_inside():
     with torch.inference_mode():
         return [describe(base), describe(base[1:]), describe(torch.zeros(size)), describe(torch.zeros(size, requires_grad=True))]
 
+def twenty():
+    """Twenty tensors of one shape that live no longer than a call: every second one is a view."""
+    return [describe(torch.zeros(size)[:] if i % 2 else torch.zeros(size))["is_view"] for i in range(20)]
+
+def changed():
+    """One tensor before and after it is asked to require a gradient, and its version after both."""
+    t = torch.zeros(size)
+    before = describe(t)
+    after = describe(t.requires_grad_())
+    return [before["requires_grad"], after["requires_grad"], t._version]
+
 check("a view", lambda: describe(torch.zeros(size)[1:]), {"requires_grad": False, "is_leaf": True, "is_inference": False, "is_view": True, "has_version": True},
       hint="is_view is t._is_view().")
 check("an edited tensor", lambda: describe(torch.zeros(size).add_(1)), {"requires_grad": False, "is_leaf": True, "is_inference": False, "is_view": False, "has_version": True},
@@ -172,11 +183,19 @@ check("a view of an inference tensor", lambda: describe(inference(size)[1:]), {"
 check("four tensors seen from inside inference mode", made_inside,
       [{"requires_grad": False, "is_leaf": True, "is_inference": False, "is_view": False, "has_version": True}, {"requires_grad": False, "is_leaf": True, "is_inference": False, "is_view": True, "has_version": True},
        {"requires_grad": False, "is_leaf": True, "is_inference": True, "is_view": False, "has_version": False}, {"requires_grad": True, "is_leaf": True, "is_inference": True, "is_view": False, "has_version": False}],
-      wrong=[(lambda v: v[0]["is_inference"], "Inference is a property of the tensor, not of the mode that is on now: t.is_inference().")],
+      wrong=[(lambda v: v[0] == v[1] == v[2] == v[3], "All four are the same. Make a dict in each call: one at module level is shared by all."),
+             (lambda v: v[0] is None, "If your function returned None, a `return` is missing."),
+             (lambda v: v[0]["is_inference"], "Inference is a property of the tensor, not of the mode that is on now: t.is_inference().")],
       hint="Ask the tensor, not the mode.")
 check("a view that requires a gradient", lambda: describe(leaf[1:]), {"requires_grad": True, "is_leaf": False, "is_inference": False, "is_view": True, "has_version": True})
 check("integers and a sparse tensor", lambda: [describe(torch.arange(size)), describe(torch.eye(size).to_sparse())], [{"requires_grad": False, "is_leaf": True, "is_inference": False, "is_view": False, "has_version": True}] * 2,
+      wrong=[([None, None], "If your function returned None, a `return` is missing.")],
       hint="Any tensor, whatever its dtype and layout.")
+check("one tensor after another", twenty, [bool(i % 2) for i in range(20)],
+      hint="Look at the tensor in each call. What was found for another tensor of the same shape, address or id does not count.")
+check("a tensor that changed between two calls", changed, [False, True, 0],
+      wrong=[(lambda v: v[2] != 0, "describe edited the tensor: its version has risen. Only look.")],
+      hint="The tensor requires a gradient by now. Look at it in each call, and remember nothing.")
 ### END HIDDEN TESTS
 check.report()
 
@@ -220,7 +239,7 @@ def measure(fn: Callable[[], object], repeats: int) -> dict[str, float]:
     """Median nanoseconds of one call of `fn` under "grad", "no_grad" and "inference_mode".
 
     First at least one untimed call per mode, then `repeats` rounds, each of which times one call in every mode. "grad" turns
-    gradients on whatever mode the caller is in; afterwards the caller's mode is as it was.
+    gradients on whatever mode the caller is in; afterwards, and after an error in `fn`, the caller's mode is as it was.
 
     Read a clock of the standard library, such as `time.perf_counter_ns()`. Where there is CUDA, wait for it before each reading:
     `torch.cuda.synchronize()`. Ask `torch.cuda.is_available()` at each call, not once at the top.
@@ -304,6 +323,18 @@ check("nanoseconds", lambda: scripted([2000, 2000, 2000]), {"grad": 2000.0, "no_
 ### BEGIN HIDDEN TESTS
 quick, middle, slow = sorted(float(t) for t in torch.randint(1, 10, (3,)) * torch.tensor([100, 10_000, 1_000_000]))
 
+many = [1000.0 * (i + 1) for i in torch.randperm(21).tolist()]
+
+def after_an_error(caller):
+    """What comes out of measure when fn raises, and the mode afterwards."""
+    with caller():
+        try:
+            measure(lambda: 1 / 0, 2)
+            raised = "nothing"
+        except ZeroDivisionError:
+            raised = "ZeroDivisionError"
+        return [raised, torch.is_grad_enabled(), torch.is_inference_mode_enabled()]
+
 def modes_after(caller):
     with caller():
         measure(lambda: None, 2)
@@ -328,12 +359,19 @@ check("the median", lambda: scripted([slow, quick, middle]), {"grad": middle, "n
 check("the median of an even number", lambda: scripted([slow, quick, middle, quick]), {"grad": (quick + middle) / 2, "no_grad": (quick + middle) / 2, "inference_mode": (quick + middle) / 2}, rtol=1e-3,
       wrong=[(lambda v: v["grad"] < 99, "The unit: the result is in nanoseconds.")],
       hint="For an even number of rounds the median lies halfway between the two in the middle: statistics.median.")
+check("as many rounds as asked", lambda: scripted(many), {"grad": 11_000.0, "no_grad": 11_000.0, "inference_mode": 11_000.0}, rtol=1e-3,
+      wrong=[(lambda v: v["grad"] < 99, "The unit: the result is in nanoseconds.")],
+      hint="Twenty-one rounds were asked for. Take them all, and leave none out of the median.")
 check("grad is on inside no_grad", lambda: [recorded for name, recorded in calls(3, torch.no_grad) if name == "grad"][-3:], [True] * 3,
       hint='Under "grad" nothing was recorded when the caller was inside no_grad. Turn gradients on with torch.enable_grad().')
 check("grad is on inside inference_mode", lambda: [recorded for name, recorded in calls(3, torch.inference_mode) if name == "grad"][-3:], [True] * 3,
       hint='Under "grad" nothing was recorded when the caller was inside inference_mode. enable_grad does not leave it; torch.inference_mode(False) does.')
 check("the caller's mode is restored", lambda: [modes_after(caller) for caller in (nullcontext, torch.no_grad, torch.inference_mode)], [[True, False], [False, False], [False, True]],
       hint="After measure the caller is in another mode than before. Use the modes as context managers.")
+check("an error in fn", lambda: [after_an_error(caller) for caller in (nullcontext, torch.no_grad, torch.inference_mode)],
+      [["ZeroDivisionError", True, False], ["ZeroDivisionError", False, False], ["ZeroDivisionError", False, True]],
+      wrong=[(lambda v: any(raised == "nothing" for raised, _, _ in v), "fn raised, and the error got lost. Let it through.")],
+      hint="fn raised, and the caller is left in another mode. Use the modes as context managers.")
 check("work on a device is waited for", lambda: on_a_device(middle), {"grad": middle, "no_grad": middle, "inference_mode": middle}, rtol=1e-3,
       wrong=[(lambda v: 0 < v["grad"] < 99, "The unit: the result is in nanoseconds.")],
       hint="On CUDA a call returns before its work is done. Synchronize before each reading of the clock, the first one too: untimed calls leave work behind. And ask torch.cuda.is_available() at each call.")
@@ -512,10 +550,11 @@ for out in naive([x]):
 
 # %% nbgrader={"grade": false, "grade_id": "stream", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def stream(model: Callable[[torch.Tensor], torch.Tensor], batches: Iterable[torch.Tensor]) -> Iterator[torch.Tensor]:
-    """Yield `model(batch)` for each batch, one at a time, without a graph.
+    """Yield `model(batch)` for each batch, one at a time, without a graph. Earlier outputs are not kept.
 
     Gradients are off only while the model runs. Between items, after an error and after an early stop the caller's mode is as
-    the caller left it; `batches` is advanced in the caller's mode. The model's training flag is not touched.
+    the caller left it; `batches` is advanced in the caller's mode. Errors of the model and of `batches` pass through. The
+    model's training flag is not touched.
     """
     ### BEGIN SOLUTION
     for batch in batches:
@@ -595,6 +634,34 @@ def after_an_error():
         seen.append(str(error))
     return [seen, modes()]
 
+def other_errors():
+    """What comes out when the model or the batches raise, and the mode afterwards."""
+    def broken(items):
+        yield items[0]
+        raise OSError("the file ends here")
+
+    def model(batch):
+        if batch[1] == 3.0:
+            raise RuntimeError("out of memory")
+        return batch
+
+    rows = []
+    for found in (stream(model, batches), stream(Recorder(), broken(batches))):
+        try:
+            rows.append([f"{len(list(found))} outputs, no error", modes()])
+        except (RuntimeError, OSError) as error:
+            rows.append([str(error), modes()])
+    return rows
+
+def alive():
+    """How many outputs are alive while the caller holds one."""
+    import weakref
+    refs, counts = [], []
+    for out in stream(Recorder(), [torch.ones(2) for _ in range(5)]):
+        refs.append(weakref.ref(out))
+        counts.append(sum(ref() is not None for ref in refs))
+    return counts
+
 def after_a_stop():
     found = iter(stream(Recorder(), batches))
     next(found)
@@ -629,6 +696,8 @@ def flags():
     return rows
 
 check("outputs elsewhere", lambda: list(stream(Recorder(), drawn)), [2 * item for item in drawn])
+check("empty batches, and float64", lambda: list(stream(lambda x: 3 * x, [torch.ones(0), torch.zeros(2, dtype=torch.float64), torch.ones(1)])), [torch.ones(0), torch.zeros(2, dtype=torch.float64), torch.full((1,), 3.0)],
+      hint="One output for each batch, an empty one too, as the model gives it.")
 check("one batch at a time", progress, list(range(len(drawn) + 1)),
       wrong=[(lambda v: len(v) < 2 or v[1] == v[-1], "All batches were drawn before the first output. Yield each output as soon as it is there.")],
       hint="Draw a batch only when its output is asked for.")
@@ -639,6 +708,11 @@ check("batches are drawn in the caller's mode", drawn_in, [[True, False]] * len(
 check("after an error", after_an_error, [[[True, False], "a bad batch"], [True, False]],
       wrong=[(lambda v: not v[0][0][0], "While the generator waits, the mode is still on. Switch it on around the call of the model only, and yield outside of that.")],
       hint="The model raised, and the caller's mode was not restored. A with block does that; set_grad_enabled by hand does not.")
+check("other errors", other_errors, [["out of memory", [True, False]], ["the file ends here", [True, False]]],
+      wrong=[(lambda v: any("no error" in text for text, _ in v), "The model or the batches raised, and the error got lost: the caller takes what came so far for all. Let it through.")],
+      hint="The model raised, and the caller's mode was not restored. Whatever the error is, a with block does that.")
+check("earlier outputs are not kept", alive, [1, 1, 1, 1, 1],
+      hint="Outputs that the caller has let go of are still alive: a list of them grows with every batch. Yield each, and keep none.")
 check("after an early stop", after_a_stop, [[True, False], [True, False]],
       wrong=[(lambda v: not v[0][0], "While the generator waits, the mode is still on. Switch it on around the call of the model only, and yield outside of that.")],
       hint="The caller stopped early and is left in another mode.")
@@ -726,8 +800,8 @@ for name, repair in {
 def to_training(batch):
     """Make a rollout fit for training.
 
-    dict (OrderedDict too), list, tuple, namedtuple and dataclass (frozen too), nested at will, are rebuilt with their exact type and converted
-    inside. Inference tensors, integer and bool ones too, become ordinary copies with requires_grad False. Ordinary tensors are
+    dict (OrderedDict too), list, tuple, namedtuple and dataclass (frozen or with slots too), nested at will, are rebuilt with their exact type
+    and converted inside; other subclasses of these are not asked. Inference tensors, integer and bool ones too, become ordinary copies with requires_grad False. Ordinary tensors are
     returned as the same objects, and so is every other value. An object met twice stays one object. The batch itself is not
     changed. Works inside inference mode, too.
     """
@@ -795,6 +869,11 @@ class Frozen:
     mask: torch.Tensor
     label: str
 
+@dataclasses.dataclass(slots=True)
+class Slotted:
+    reward: torch.Tensor
+    note: str
+
 def inference(values):
     with torch.inference_mode():
         return torch.as_tensor(values).clone()
@@ -847,6 +926,24 @@ def grown():
 def frozen():
     out = to_training([Frozen(inference([True, False]), "left")])[0]
     return [out.mask, kind(out.mask), out.label]
+
+def slotted():
+    batch = Slotted(inference(numbers), "kept")
+    out = to_training({"a": batch})["a"]
+    return [type(out).__name__, out.reward, kind(out.reward), out.note, kind(batch.reward)]
+
+def other_keys():
+    out = to_training({0: inference(numbers), ("a", 1): [inference([1])]})
+    return [len(out), out[0], kind(out[0]), kind(out["a", 1][0])]
+
+def same_things():
+    """Of a set and of an object with attributes: do they come back as the same object?"""
+    class Settings:
+        pass
+
+    things = [{1, 2}, Settings(), frozenset({3})]
+    things[1].table = [1, 2]
+    return [new is old for new, old in zip(to_training(things), things)]
 
 def dataclass():
     out = to_training(Rollout([Step(inference(numbers), inference([0]))], {"deep": (inference(numbers), 7)}))
@@ -908,6 +1005,12 @@ check("an OrderedDict", ordered, ["OrderedDict", ["second", "first"], [False, Fa
       hint="An OrderedDict is a dict: isinstance(value, dict). Rebuild it with its own type, keys in their order, and convert inside.")
 check("a frozen dataclass", frozen, [torch.tensor([True, False]), [False, False], "left"],
       hint="A frozen dataclass refuses assignment. Build a new one: dataclasses.replace.")
+check("a dataclass with slots", slotted, ["Slotted", torch.tensor(numbers), [False, False], "kept", [True, False]],
+      hint="An object with slots has no __dict__. dataclasses.fields names the fields, getattr reads them, and dataclasses.replace builds a new one.")
+check("keys that are no text", other_keys, [2, torch.tensor(numbers), [False, False], [False, False]],
+      hint="A dict may have keys of any kind: convert all of its values.")
+check("sets and other objects", same_things, [True, True, True],
+      hint="Every other value comes back as the same object: sets and objects of other classes are not among the containers.")
 check("a dataclass with everything in it", dataclass, [torch.tensor(numbers), [False, False], torch.tensor(numbers), [False, False], 7],
       hint="Convert inside dataclasses, at every level.")
 def dtypes():
@@ -1018,6 +1121,13 @@ new, old = 0.4 * torch.randn(3, 4, dtype=torch.float64) - 1, 0.4 * torch.randn(3
 gains = torch.randn(3, 4, dtype=torch.float64)
 width = 0.1 + 0.2 * float(torch.rand(()))
 
+def left_alone():
+    """The three tensors after a call, and their versions."""
+    given = [new.clone(), old.clone(), gains.clone()]
+    before = [t._version for t in given]
+    surrogate(*given, width)
+    return [*given, [t._version - version for t, version in zip(given, before)]]
+
 def constants():
     old_logp = old.clone().requires_grad_()
     new_logp = new.clone().requires_grad_()
@@ -1043,6 +1153,8 @@ check("log-probabilities of -120", lambda: loss_and_gradient(torch.tensor([-120.
       [-(torch.tensor([0.125, -0.125, 0.0]).exp() * torch.tensor([1.0, -2.0, 3.0])).mean(), -torch.tensor([0.125, -0.125, 0.0]).exp() * torch.tensor([1.0, -2.0, 3.0]) / 3],
       wrong=[(RuntimeError, "It raised. Is the loss one number, the mean over all elements, and does it have a graph? Only old_logp is a constant; the ratio must keep its gradient.")],
       hint="exp(-120) is 0 in float32, and a quotient of two such probabilities is 0 / 0. Subtract first: the ratio is exp(logp - old_logp).")
+check("the arguments are left as they were", left_alone, [new, old, gains, [0, 0, 0]],
+      hint="An argument was changed in place. It belongs to the caller, and the next epoch needs it again.")
 check("far in the direction that pays", lambda: loss_and_gradient(new, new - 2.0 * gains.sign(), gains, width), [-(gains * (1 + width * gains.sign())).mean(), torch.zeros_like(gains)],
       wrong=[(RuntimeError, "It raised. Is the loss one number, the mean over all elements, and does it have a graph? Only old_logp is a constant; the ratio must keep its gradient.")],
       hint="There the clip holds: the value is constant and the gradient 0.")

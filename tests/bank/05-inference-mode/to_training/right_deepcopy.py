@@ -17,7 +17,7 @@ def to_training(batch):
             elif isinstance(value, (list, tuple)):
                 items = value
             else:
-                items = vars(value).values()
+                items = [getattr(value, name) for name in value.__dataclass_fields__]
             for item in items:
                 prepare(item)
         else:

@@ -1,0 +1,22 @@
+# misconception: leaves the slowest tenth out
+# fails: as many rounds as asked
+# message: leave none out of the median
+def measure(fn, repeats):
+    def once(name):
+        with torch.inference_mode(name == "inference_mode"), torch.set_grad_enabled(name == "grad"):
+            if torch.cuda.is_available():
+                torch.cuda.synchronize()
+            begin = time.perf_counter_ns()
+            fn()
+            if torch.cuda.is_available():
+                torch.cuda.synchronize()
+            return time.perf_counter_ns() - begin
+
+    names = ("grad", "no_grad", "inference_mode")
+    times = {name: [] for name in names}
+    for name in names:
+        once(name)
+    for _ in range(repeats):
+        for name in names:
+            times[name].append(once(name))
+    return {name: float(statistics.median(sorted(values)[:max(1, len(values) - len(values) // 10)])) for name, values in times.items()}

@@ -1,0 +1,22 @@
+# misconception: takes ten rounds at most
+# fails: as many rounds as asked
+# message: Take them all
+def measure(fn, repeats):
+    def once(name):
+        with torch.inference_mode(name == "inference_mode"), torch.set_grad_enabled(name == "grad"):
+            if torch.cuda.is_available():
+                torch.cuda.synchronize()
+            begin = time.perf_counter_ns()
+            fn()
+            if torch.cuda.is_available():
+                torch.cuda.synchronize()
+            return time.perf_counter_ns() - begin
+
+    names = ("grad", "no_grad", "inference_mode")
+    times = {name: [] for name in names}
+    for name in names:
+        once(name)
+    for _ in range(min(repeats, 10)):
+        for name in names:
+            times[name].append(once(name))
+    return {name: float(statistics.median(values)) for name, values in times.items()}

@@ -1,0 +1,33 @@
+# misconception: rebuilds a dataclass through its __dict__
+# fails: a dataclass with slots
+# message: has no __dict__
+import copy
+def to_training(batch):
+    done = {}
+
+    def convert(value):
+        if id(value) not in done:
+            done[id(value)] = (value, rebuild(value))
+        return done[id(value)][1]
+
+    def rebuild(value):
+        if isinstance(value, torch.Tensor):
+            return value.detach().clone() if value.is_inference() else value
+        if isinstance(value, dict):
+            new = copy.copy(value)
+            for key in value:
+                new[key] = convert(value[key])
+            return new
+        if isinstance(value, list):
+            return type(value)(convert(item) for item in value)
+        if isinstance(value, tuple):
+            items = [convert(item) for item in value]
+            return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            new = object.__new__(type(value))
+            new.__dict__.update({k: convert(v) for k, v in vars(value).items()})
+            return new
+        return value
+
+    with torch.inference_mode(False):
+        return convert(batch)

@@ -1,0 +1,34 @@
+# misconception: converts what stands under text keys only
+# fails: keys that are no text
+# message: keys of any kind
+import copy
+def to_training(batch):
+    done = {}
+
+    def convert(value):
+        if id(value) not in done:
+            done[id(value)] = (value, rebuild(value))
+        return done[id(value)][1]
+
+    def rebuild(value):
+        if isinstance(value, torch.Tensor):
+            return value.detach().clone() if value.is_inference() else value
+        if isinstance(value, dict):
+            new = type(value)()
+            for key in value:
+                new[key] = convert(value[key]) if isinstance(key, str) else value[key]
+            return new
+        if isinstance(value, list):
+            return type(value)(convert(item) for item in value)
+        if isinstance(value, tuple):
+            items = [convert(item) for item in value]
+            return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            new = copy.copy(value)
+            for field in dataclasses.fields(value):
+                object.__setattr__(new, field.name, convert(getattr(value, field.name)))
+            return new
+        return value
+
+    with torch.inference_mode(False):
+        return convert(batch)
