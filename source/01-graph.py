@@ -150,7 +150,8 @@ check("the graph of (x * w).sum()", lambda: walk(y.grad_fn),
              (lambda v: any("::" in name for _, name in v), "Use type(node).__name__. node.name() is the C++ name."),
              (lambda v: any(" at 0x" in str(name) for _, name in v), "The name is type(node).__name__, not the node's text."),
              (lambda v: v[-1][1] == "SumBackward0", "A node comes before what lies below it. You listed it after."),
-             (lambda v: len(v) == 2, "AccumulateGrad is a node too. The walk ends at the leaves, not above them.")])
+             (lambda v: len(v) == 2, "AccumulateGrad is a node too. The walk ends at the leaves, not above them."),
+             (TypeError, "If walk returned None to itself, a `return` is missing.")])
 check("one entry per path", lambda: len(walk((x * x).grad_fn)), 3,
       hint="x * x has two edges to one leaf: the product, and the leaf once per edge.",
       wrong={2: "You visited the leaf once. walk lists paths, so it appears once per edge."})
@@ -188,7 +189,7 @@ check("an operand without gradient is skipped", lambda: walk((torch.randn(4) * (
       [(0, "MulBackward0"), (1, "ExpBackward0"), (2, "MulBackward0"), (3, "AccumulateGrad")],
       hint="Where an operand needs no gradient, next_functions holds None. Skip it, and go on with the next operand.",
       wrong={AttributeError: "Where an operand needs no gradient, next_functions holds None. Skip it.",
-             TypeError: "Where an operand needs no gradient, next_functions holds None. Skip it."})
+             TypeError: "If walk returned None to itself, a `return` is missing. Where an operand needs no gradient, next_functions holds None: skip it."})
 check("depth counts from the node that is given", lambda: walk(tower.grad_fn.next_functions[0][0])[:1],
       [(0, ("ExpBackward0", "SinBackward0", "TanhBackward0", "SigmoidBackward0")[picks[4]])],
       hint="walk may start anywhere in a graph. The node that it is given has depth 0.")
