@@ -80,7 +80,9 @@ def call(thunk: Callable[[], Any], limit: float, seed: int, exercise: str, label
 
 def _over_none(error: BaseException, exercise: str) -> bool:
     """Whether a None stopped the check outside the exercise: most often, the answer has no `return`."""
-    if type(error) not in (TypeError, AttributeError) or "NoneType" not in str(error):
+    if type(error) not in (TypeError, AttributeError):
+        return False
+    if not any(type(text) is str and "NoneType" in text for text in error.args):
         return False
     frames = (frame.f_code.co_qualname for frame, _ in traceback.walk_tb(error.__traceback__))
     return exercise not in (name.partition(".")[0] for name in frames)

@@ -98,6 +98,20 @@ def test_a_missing_return_is_named_where_none_came_back(capsys):
     assert shown.count(f"{MISSING_RETURN} Double it.") == 3 and "You added" not in shown
 
 
+def test_an_error_whose_text_cannot_be_had_fails_its_check_only(capsys):
+    class Mute:
+        def __str__(self):
+            raise ValueError
+
+    def fails():
+        raise TypeError(Mute())
+
+    check = Check("f", points=2)
+    check("mute", lambda: fails(), 1)
+    check("fine", lambda: 1, 1)
+    assert check.report() == 1.0
+
+
 def test_an_author_who_names_none_has_the_word(capsys):
     check = Check("nothing", points=1)
     check("the value", lambda: nothing(2), 4, wrong={None: "It is None on purpose."})
