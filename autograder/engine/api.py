@@ -29,17 +29,14 @@ class Cell:
         Python as IPython reads it; for a check cell the program that `grammar.CheckCell.program` made of its visible part.
     role : {"course", "answer", "student", "check"}
         Names bound by course cells are put back before every later cell, names bound by answer cells where they were
-        deleted. A check cell runs in a snapshot and leaves no trace.
+        deleted. A check cell leaves no trace.
     exercise : str or None
         The exercise ("walk") that pays when this cell must be killed.
     hidden : str
-        Check cells only: the program of the hidden part, "" where there is none. It goes on in the cell's snapshot, but
-        enters the run only when every cell of the job has run: nothing that students see can hold a word of it.
+        Check cells only: the program of the hidden part, "" where there is none. It goes on where the visible part
+        ran, but enters the run only when every cell of the job has run: nothing that students see can hold a word of it.
     hidden_checks : int
         How many checks its hidden part has: so many observations come of it, unless time runs out or somebody meddles.
-    copied : bool
-        Check cells only: whether it runs in a copy of the run. Without one it finds the run's other threads, which no copy
-        has, and its job ends with it.
     limit : float
         Seconds before the cell is interrupted. A check cell's calls carry limits of their own; this is the most that may pass
         between two of its observations.
@@ -52,7 +49,6 @@ class Cell:
     limit: float = 30.0
     hidden: str = ""
     hidden_checks: int = 0
-    copied: bool = True
 
 
 @dataclass(frozen=True)
@@ -64,7 +60,8 @@ class Job:
     key : str
         Names the run, for example "s01/01-graph".
     cells : tuple of Cell
-        In the order in which they run.
+        In the order in which they run. A check cell runs in a copy of the run, but for one that is the last: nothing comes
+        after it that could find a trace.
     seed : int
         Every cell seeds torch, numpy and random from (seed, cell id), every check from (seed, exercise, label).
     files : tuple of (str, Path)

@@ -83,12 +83,18 @@ class Pass(abc.ABC):
                     break
                 self._follow("check" if cell.role == "check" else "cell", cell, run, cell.source)
             self.until += kept
-            for current, run in reversed(self.paused):  # the last one has just stopped: what it needs is in the caches
+            self.paused.reverse()  # the last copy has just stopped: what it needs is in the caches
+            self.paused.sort(key=lambda paused: not self.is_copied(paused[0]))  # the run itself would take them along
+            for current, run in self.paused:
                 self._follow("hidden", current, run, current.hidden)
-                self.watch.copies -= 1
+                self.watch.copies -= self.is_copied(current)
         except Gone:
             self.result.stopped_at = current or self.job.cells[0]
         return self.result
+
+    def is_copied(self, cell: Cell) -> bool:
+        """Whether a check cell runs in a copy of the run."""
+        return cell is not self.job.cells[-1]
 
     def check_on(self) -> None:
         """End the run where nobody waits for it, or where it holds too much memory."""
@@ -159,7 +165,7 @@ class Pass(abc.ABC):
             status = "ran"
             if not interrupted and not run.timed_out:
                 self.paused.append((cell, run))
-                self.watch.copies += 1
+                self.watch.copies += self.is_copied(cell)
         run.threads |= part == "check" and message.get("threads") is True
         run.killed = status == "killed" or (part != "cell" and status == "died")
         if interrupted:

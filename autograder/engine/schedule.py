@@ -162,7 +162,7 @@ class _Attempts:
             if cell.id in self.skip or not _missed_threads(cell, self.best[place]) or not self.may_go_on():
                 continue
             before = [other for other in self.job.cells[:place] if other.role != "check"]
-            attempt = self.attempt(self.skip, replace(self.job, cells=(*before, replace(cell, copied=False))))
+            attempt = self.attempt(self.skip, replace(self.job, cells=(*before, cell)))
             now = attempt.cells[-1]
             if attempt.stopped_at is None and _came_further(now, self.best[place]):
                 self.best[place] = now

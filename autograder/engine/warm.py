@@ -216,7 +216,7 @@ class _Pass(Pass):
         if part == "cell":
             self._send({**order, "source": program})
         else:  # the snapshot reads the program itself
-            self._send({**order, "pause": bool(cell.hidden), "copy": cell.copied})
+            self._send({**order, "pause": bool(cell.hidden), "copy": self.is_copied(cell)})
             self._send({"id": cell.id, "code": _compiled(program, cell.id)})
 
     def interrupt(self) -> None:

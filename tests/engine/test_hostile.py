@@ -587,3 +587,23 @@ def test_an_output_that_is_too_large_is_cut(warm: WarmEngine) -> None:
     )
     assert run.cells[0].status == "ran" and "next" in text(run.cells[0]) and not run.notes
     assert "characters of output were cut" in text(run.cells[0])
+
+
+#: what the last check of a notebook may meet, which runs in no copy
+LAST = {
+    "exits": "import os\ndef bad(): os._exit(0)",
+    "crashes": "import ctypes\ndef bad(): ctypes.string_at(0)",
+    "never ends": "def bad():\n    while True:\n        try:\n            while True: pass\n        except BaseException: pass",
+    "takes the memory": "def bad():\n    held = []\n    while True: held.append(bytearray(2**26))",
+    "ends what waits": "import os, signal\ndef bad():\n    os.kill(-1, signal.SIGKILL)\n    return 1",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LAST)
+def test_the_last_check_costs_its_own_exercise_only(warm: WarmEngine, name: str) -> None:
+    job = attack_job(name, LAST[name])
+    (run,) = warm.run([dataclasses.replace(job, cells=job.cells[:-2])])
+    got = cells(run)
+    assert got["check-early"].observed == EARLY and got["early"].status == "ran", run
+    assert 1 not in got["check-bad"].hidden.values(), run
+    assert run.seconds < 20

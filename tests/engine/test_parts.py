@@ -236,8 +236,8 @@ def with_threads(**observed: object) -> tuple[Script, CellRun]:
             self.jobs = [*getattr(self, "jobs", []), job]
             for cell, run in zip(job.cells, result.cells, strict=True):
                 if cell.id == "check0":
-                    said = observed if cell.copied else {"a": 1, "b": 2}
-                    run.threads = cell.copied
+                    run.threads = cell is not job.cells[-1]
+                    said = observed if run.threads else {"a": 1, "b": 2}
                     run.observations = {label: value for label, value in said.items() if label == "a"}
                     run.hidden = {label: value for label, value in said.items() if label == "b"}
             return result

@@ -34,7 +34,7 @@ class Copy:
 
 @dataclass
 class Here:
-    """The same where no process can be copied: what the names were, and who goes on with them."""
+    """The same where the kernel itself runs it: what the names were, and who goes on with them."""
 
     names: dict[str, Any]
     observer: Observer
@@ -86,7 +86,7 @@ class Copies:
         if waiting is None:
             return "died"
         if isinstance(waiting, Here):
-            return self._run_here(waiting, program, None)
+            return self._run_here(waiting, program, None, hidden=True)
         with snapshot.no_trace(self.work), waiting.channel:
             if waiting.files is not None:
                 waiting.files.put_back()
@@ -130,7 +130,7 @@ class Copies:
             return False
         return bool(data)
 
-    def _run_here(self, here: Here, program: str, id: str | None) -> str:
+    def _run_here(self, here: Here, program: str, id: str | None, hidden: bool = False) -> str:
         """Run in this process: names, streams and files are put back, other traces may stay.
 
         A hidden part finds the names as they were when its visible part began, since functions look their globals up in
@@ -138,7 +138,7 @@ class Copies:
         """
         with self._as_it_was(here.names), snapshot.no_trace(self.work):
             snapshot.silence()
-            fine = here.observer.run({"source": program})
+            fine = here.observer.run({"source": program}, hidden)
             here.names = dict(self.space)
         if fine and id is not None and not here.observer.probe.timed_out:
             self.waiting[id] = here

@@ -76,7 +76,8 @@ class Session:
             elif order["type"] == "check":
                 (self._check if order["copy"] else self._check_here)(order)
             elif order["type"] == "hidden":
-                (self._hidden if self.observer is None else self._go_on)(order)
+                here = self.observer is not None and self.observer.id == order["id"]
+                (self._go_on if here else self._hidden)(order)
 
     def _file(self, name: str, data: str) -> None:
         target = Path(self.work, name)
@@ -124,7 +125,7 @@ class Session:
         among_threads = threads() > 1
         try:
             with _spare(), snapshot.no_trace(self.room, set(self.paused)) as kept:
-                pid = snapshot.child(lambda: self._observe(order))
+                pid = snapshot.child(lambda: snapshot.observe(self.wire, order, self.shell.user_ns))
                 status = snapshot.wait(pid, snapshot.VISIBLE)
                 if status == "paused" and order["pause"]:
                     kept.add(pid)
@@ -133,11 +134,6 @@ class Session:
         except OSError:
             status = "error"  # the run has used up its processes; the program stays unread and ends the run
         self._checked(order, status, among_threads)
-
-    def _observe(self, order: dict[str, Any]) -> bool:
-        """In the copy: seeds as every cell finds them, then the programs."""
-        seed_everything(order["seed"], order["id"])
-        return snapshot.observe(self.wire, order, self.shell.user_ns)
 
     def _hidden(self, order: dict[str, Any]) -> None:
         """Let a snapshot go on, among the files that it left."""
@@ -155,7 +151,6 @@ class Session:
 
     def _check_here(self, order: dict[str, Any]) -> None:
         """In this process, among its threads. Nothing but the hidden part comes after it."""
-        seed_everything(order["seed"], order["id"])
         snapshot.silence()
         self.observer = snapshot.Observer(order, self.shell.user_ns, self.wire.send)
         self._go_on(order)
@@ -166,8 +161,9 @@ class Session:
         status, program = "error", self.wire.receive()
         with contextlib.suppress(KeyboardInterrupt):  # one that comes before or after the part itself
             signal.signal(signal.SIGINT, signal.default_int_handler)
-            if program is not None and self.observer.run(program):
-                more = order["type"] == "check" and order["pause"] and not self.observer.probe.timed_out
+            hidden = order["type"] == "hidden"
+            if program is not None and self.observer.run(program, hidden):
+                more = not hidden and order["pause"] and not self.observer.probe.timed_out
                 status = "paused" if more else "ran"
             signal.signal(signal.SIGINT, signal.SIG_IGN)
         self._checked(order, status)

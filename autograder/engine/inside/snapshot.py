@@ -25,6 +25,7 @@ from autograder.engine.inside.memory import fork
 from autograder.engine.inside.streams import Mute, Stream
 from autograder.engine.inside.wire import Wire
 from autograder.lab.probe import Probe
+from autograder.lab.seeds import seed_everything
 
 _BUILTINS = frozenset(name for name in vars(builtins) if not name.startswith("_"))
 Emit = Callable[[dict[str, Any]], object]
@@ -55,15 +56,19 @@ class Observer:
     """
 
     def __init__(self, order: dict[str, Any], space: dict[str, Any], emit: Emit) -> None:
-        self.id, self.emit = order["id"], emit
+        self.id, self.seed, self.emit = order["id"], order["seed"], emit
         self.space = {name: value for name, value in space.items() if name not in _BUILTINS}
         self.probe = Probe(order["exercise"] or order["id"], order["seed"], self._observed)
 
     def _observed(self, label: str, value: Any) -> None:
         self.emit({"type": "observation", "id": self.id, "label": label, "value": value})
 
-    def run(self, program: dict[str, Any]) -> bool:
-        """Run input statements and calls of `check`, sent as "source" or as "code"; returns whether they went through."""
+    def run(self, program: dict[str, Any], hidden: bool = False) -> bool:
+        """Run input statements and calls of `check`, sent as "source" or as "code"; returns whether they went through.
+
+        What a part draws depends on nothing that ran before it.
+        """
+        seed_everything(self.seed, self.id, *(["hidden"] if hidden else []))
         self.space["check"] = self.probe
         try:
             if "code" in program:
@@ -110,7 +115,7 @@ def observe(wire: Wire, order: dict[str, Any], space: dict[str, Any]) -> bool:
         os.kill(os.getpid(), signal.SIGSTOP)
     let_be_measured(False)
     program = wire.receive()
-    return program is not None and observer.run(program)
+    return program is not None and observer.run(program, hidden=True)
 
 
 def beginning(id: str) -> str:
