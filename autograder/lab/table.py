@@ -92,4 +92,6 @@ def _html_row(row: Row) -> str:
 
 def _visible(text: str) -> str:
     """The text on one line, control characters shown as such."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else " " if c.isspace() else f"\\x{ord(c):02x}" for c in text)
