@@ -126,11 +126,11 @@ class WarmEngine:
                 shutil.rmtree(work, ignore_errors=True)
 
     @contextlib.contextmanager
-    def _limited(self, pidfd: int) -> Iterator[Callable[[], int]]:
-        """Have the kernel limit what the run holds; yields what says how many of its processes the kernel has ended."""
+    def _limited(self, pidfd: int) -> Iterator[Callable[[], int] | None]:
+        """Have the kernel limit what the run holds, if it can; yields what says how many processes of it the kernel has ended."""
         pid = processes.of_pidfd(pidfd)
         if self._groups is None or pid is None:
-            yield lambda: 0
+            yield None
             return
         with self._groups.holding(pid) as group:
             yield group.kills
