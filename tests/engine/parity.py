@@ -18,6 +18,7 @@ _CHANCE = re.compile(r"data_ptr|sweep_segments\(|mode_costs\(|costs\.plot|perf_c
 
 #: wrong answers whose results hang on chance: on which addresses are used again, or on how long an earlier call took
 _BY_CHANCE = {
+    "describe/wrong_remembers_by_id.py",
     "disk_hooks/wrong_named_by_id.py",
     "disk_hooks/wrong_named_by_id_of_the_object.py",
     "ledger/wrong_address_without_holding.py",
