@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol
 
 Role = Literal["course", "answer", "student", "check"]
 CellStatus = Literal["ran", "error", "timed-out", "died", "not-run"]
+Copied = Literal["always", "with threads", "never"]
 Json = Any  #: what `json.loads` returns
 
 
@@ -37,6 +38,9 @@ class Cell:
         ran, but enters the run only when every cell of the job has run: nothing that students see can hold a word of it.
     hidden_checks : int
         How many checks its hidden part has: so many observations come of it, unless time runs out or somebody meddles.
+    copied : {"always", "with threads", "never"}
+        Check cells only: whether it runs in a copy of the run. Only the last cell of a job may do without: nothing comes after
+        it that could find a trace. "with threads" asks for a copy where the run has other threads, which no copy has.
     limit : float
         Seconds before the cell is interrupted. A check cell's calls carry limits of their own; this is the most that may pass
         between two of its observations.
@@ -49,6 +53,7 @@ class Cell:
     limit: float = 30.0
     hidden: str = ""
     hidden_checks: int = 0
+    copied: Copied = "always"
 
 
 @dataclass(frozen=True)
@@ -60,8 +65,7 @@ class Job:
     key : str
         Names the run, for example "s01/01-graph".
     cells : tuple of Cell
-        In the order in which they run. A check cell runs in a copy of the run, but for one that is the last: nothing comes
-        after it that could find a trace.
+        In the order in which they run.
     seed : int
         Every cell seeds torch, numpy and random from (seed, cell id), every check from (seed, exercise, label).
     files : tuple of (str, Path)

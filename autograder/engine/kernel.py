@@ -202,7 +202,7 @@ class _Pass(Pass):
 
     def order(self, part: Part, cell: Cell, program: str) -> None:
         order = {"role": "hidden" if part == "hidden" else cell.role, "id": cell.id, "exercise": cell.exercise,
-                 "seed": self.job.seed, "pause": bool(cell.hidden), "copy": self.is_copied(cell)}  # fmt: skip
+                 "seed": self.job.seed, "pause": bool(cell.hidden), "copied": cell.copied}  # fmt: skip
         content = {"code": program, "silent": False, "store_history": part == "cell", "user_expressions": {},
                    "allow_stdin": False, "stop_on_error": False}  # fmt: skip
         message = self.client.session.msg("execute_request", content, metadata={"autograder": order})

@@ -83,18 +83,12 @@ class Pass(abc.ABC):
                     break
                 self._follow("check" if cell.role == "check" else "cell", cell, run, cell.source)
             self.until += kept
-            self.paused.reverse()  # the last copy has just stopped: what it needs is in the caches
-            self.paused.sort(key=lambda paused: not self.is_copied(paused[0]))  # the run itself would take them along
-            for current, run in self.paused:
+            for current, run in reversed(self.paused):  # the last one has just stopped: what it needs is in the caches
                 self._follow("hidden", current, run, current.hidden)
-                self.watch.copies -= self.is_copied(current)
+                self.watch.copies -= _is_copy(current, run)
         except Gone:
             self.result.stopped_at = current or self.job.cells[0]
         return self.result
-
-    def is_copied(self, cell: Cell) -> bool:
-        """Whether a check cell runs in a copy of the run."""
-        return cell is not self.job.cells[-1]
 
     def check_on(self) -> None:
         """End the run where nobody waits for it, or where it holds too much memory."""
@@ -161,12 +155,12 @@ class Pass(abc.ABC):
 
     def _done(self, part: Part, cell: Cell, run: CellRun, message: Message, interrupted: bool) -> None:
         status = message.get("status")
+        run.threads |= part == "check" and message.get("threads") is True
         if status == "paused" and part == "check" and cell.hidden:
             status = "ran"
             if not interrupted and not run.timed_out:
                 self.paused.append((cell, run))
-                self.watch.copies += self.is_copied(cell)
-        run.threads |= part == "check" and message.get("threads") is True
+                self.watch.copies += _is_copy(cell, run)
         run.killed = status == "killed" or (part != "cell" and status == "died")
         if interrupted:
             run.status = "timed-out"
@@ -179,3 +173,8 @@ class Pass(abc.ABC):
             what = full if full in RESOURCES else "resources"
             self.result.notes.append(f"Cell {cell.id} used up the run's {what}.")
             raise Gone
+
+
+def _is_copy(cell: Cell, run: CellRun) -> bool:
+    """Whether a check cell ran in a copy of the run."""
+    return cell.copied == "always" or (cell.copied == "with threads" and run.threads)

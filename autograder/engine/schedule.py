@@ -106,6 +106,9 @@ class _Attempts:
 
     def __init__(self, runner: Runner, job: Job, lane: Lane) -> None:
         self.runner, self.job, self.lane = runner, job, lane
+        last = tuple(replace(cell, copied="with threads") for cell in job.cells[-1:] if cell.role == "check")
+        #: nothing comes after a check that is the last cell: as long as it need not be killed, the run itself can do it
+        self.in_place = replace(job, cells=job.cells[:-1] + last) if last else job
         self.left, self.alone, self.abandoned = job.deadline, False, False
         self.best = [CellRun(cell.id) for cell in job.cells]
         self.skip = frozenset[str]()  # cells of exercises that are lost
@@ -125,14 +128,18 @@ class _Attempts:
 
     def as_it_is(self) -> None:
         """Run all cells; where one must be killed, once more without its exercise."""
-        job = self.job
+        job = self.in_place
         while True:
-            attempt = self.attempt(self.skip)
+            attempt = self.attempt(self.skip, job)
             if self.abandoned:
                 return
             self.best = [_better(now, before) for now, before in zip(attempt.cells, self.best, strict=True)]
             if attempt.slow and not self.alone and self.left > 0:
                 self.alone = True  # a time-out counts only when it repeats alone
+                job = self.job
+                continue
+            if attempt.stopped_at and job is not self.job and attempt.stopped_at is job.cells[-1] and self.left > 0:
+                job = self.job  # in a copy it takes nothing along
                 continue
             self.notes += [note for note in attempt.notes if note not in self.notes]
             if attempt.stopped_at is None:
@@ -153,19 +160,28 @@ class _Attempts:
         self.best = [CellRun(run.id) if run.id in checks else run for run in self.best]
         what = f"exercise {cell.exercise}" if cell.exercise else f"cell {cell.id}"
         self.notes.append(f"Cell {cell.id} ended the run; the notebook ran once more without {what}.")
-        if cell.exercise and any(run.id == cell.id and run.status == "died" for run in self.best):
+        if cell.exercise and any(run.id == cell.id and run.killed for run in self.best):
             self.doubtful.append(cell.exercise)
 
     def with_threads(self) -> None:
         """Where a check waited for a thread that its copy did not have: a run that ends with it, and that has them all."""
-        for place, cell in enumerate(self.job.cells):
-            if cell.id in self.skip or not _missed_threads(cell, self.best[place]) or not self.may_go_on():
-                continue
-            before = [other for other in self.job.cells[:place] if other.role != "check"]
-            attempt = self.attempt(self.skip, replace(self.job, cells=(*before, cell)))
+        cells = self.job.cells
+        missed = [
+            place
+            for place, cell in enumerate(cells)
+            if cell.id not in self.skip and _missed_threads(cell, self.best[place])
+        ]
+        for place in sorted(missed, key=lambda place: not (self.best[place].killed or self.best[place].timed_out)):
+            if not self.may_go_on():
+                return
+            self.alone = True
+            before = [other for other in cells[:place] if other.role != "check"]
+            own = replace(self.job, cells=(*before, replace(cells[place], copied="never")))
+            attempt = self.attempt(self.skip, own)
             now = attempt.cells[-1]
             if attempt.stopped_at is None and _came_further(now, self.best[place]):
                 self.best[place] = now
+                self.notes += [note for note in attempt.notes if note not in self.notes]
 
     def without_the_others(self) -> None:
         """What another answer, or what it left running, may have spoiled counts where it goes through without them."""
@@ -198,9 +214,14 @@ def _was_cut(cell: Cell, run: CellRun) -> bool:
     return run.status == "died" or (run.status in ("ran", "error") and len(run.hidden) < cell.hidden_checks)
 
 
+_NO_THREAD = ("NotImplementedError", "NameError")  #: errors that no thread would have kept away
+
+
 def _missed_threads(cell: Cell, run: CellRun) -> bool:
     """Whether a check cell's copy lacked threads of the run, and did not say all that it had to."""
-    return run.threads and (run.killed or _values(run) < len(run.observed) or len(run.hidden) < cell.hidden_checks)
+    errors = [value["error"] for value in run.observed.values() if isinstance(value, dict) and "error" in value]
+    others = [error for error in errors if not (isinstance(error, dict) and error.get("type") in _NO_THREAD)]
+    return run.threads and (run.killed or run.timed_out or bool(others) or len(run.hidden) < cell.hidden_checks)
 
 
 def _came_further(now: CellRun, before: CellRun) -> bool:

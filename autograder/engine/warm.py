@@ -107,8 +107,8 @@ class WarmEngine:
         try:
             channel, pidfd = self._fork({**order, "work": work})
             with channel:
-                try:
-                    with self._limited(pidfd) as kills:
+                with self._limited(pidfd) as kills:
+                    try:
                         watch = Watch(
                             partial(processes.of_pidfd, pidfd), self.limits.memory, self._parent.memory, kills
                         )
@@ -116,8 +116,8 @@ class WarmEngine:
                         result = current.run()
                         if watch.was_limited():
                             current.note_memory()
-                finally:
-                    self._end(pidfd)
+                    finally:
+                        self._end(pidfd)
                 if result.stopped_at is not None:  # it may run once more: nothing of the first run is there then
                     self._await_ends(ENDING)
                 return result
@@ -216,7 +216,7 @@ class _Pass(Pass):
         if part == "cell":
             self._send({**order, "source": program})
         else:  # the snapshot reads the program itself
-            self._send({**order, "pause": bool(cell.hidden), "copy": self.is_copied(cell)})
+            self._send({**order, "pause": bool(cell.hidden), "copied": cell.copied})
             self._send({"id": cell.id, "code": _compiled(program, cell.id)})
 
     def interrupt(self) -> None:

@@ -64,7 +64,7 @@ def test_cuda_runs_one_after_another_without_a_limit_on_address_space():
 def observed(program, space, monkeypatch, work):
     monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)  # as after an answer that used the GPU
     found = []
-    order = {"id": "check-x", "exercise": "x", "seed": 1, "pause": False, "copy": True}
+    order = {"id": "check-x", "exercise": "x", "seed": 1, "pause": False, "copied": "always"}
     status = Copies(space, str(work), found.append).check(program, order)
     return status, {message["label"]: message["value"] for message in found if message["type"] == "observation"}
 
@@ -113,7 +113,7 @@ def test_a_hidden_part_there_finds_the_names_as_they_were(monkeypatch, tmp_path)
     space, found = {"n": 1}, []
     exec("def f(): return n", space)
     copies = Copies(space, str(tmp_path), found.append)
-    order = {"id": "check-x", "exercise": "x", "seed": 1, "pause": True, "copy": True}
+    order = {"id": "check-x", "exercise": "x", "seed": 1, "pause": True, "copied": "always"}
     assert copies.check("mine = 5\ncheck('a', lambda: f())", order) == "paused"
     exec("n = 2\ndef f(): return 'rebound'", space)
     assert copies.hidden("check('b', lambda: (f(), mine))", "check-x") == "ran"

@@ -14,6 +14,7 @@ import time
 import pytest
 
 import autograder
+from autograder.engine.api import Job
 from autograder.engine.processes import descendants
 from autograder.engine.warm import WarmEngine
 from tests.engine.helpers import DOUBLES, EARLY, LIMIT, attack_job, cells, code_job, error, text
@@ -531,9 +532,10 @@ def test_runs_cannot_tell_each_other_by_files_that_all_of_them_see(warm: WarmEng
     assert text(runs["look"].cells[0]) == "-1 True\n", runs
 
 
-def test_what_an_answer_leaves_running_costs_nobody_else(warm: WarmEngine) -> None:
+@pytest.mark.parametrize("what", ["os._exit(0)", "ctypes.PyDLL(None).sleep(1000)"])
+def test_what_an_answer_leaves_running_costs_nobody_else(warm: WarmEngine, what: str) -> None:
     later = (
-        "import os, threading\nthreading.Thread(target=lambda: (threading.Event().wait(0.4), os._exit(0)), daemon=True).start()\n"
+        f"import ctypes, os, threading\nthreading.Thread(target=lambda: (threading.Event().wait(0.4), {what}), daemon=True).start()\n"
         "def bad(): return 5"
     )
     job = attack_job("later", later)
@@ -596,14 +598,36 @@ LAST = {
     "never ends": "def bad():\n    while True:\n        try:\n            while True: pass\n        except BaseException: pass",
     "takes the memory": "def bad():\n    held = []\n    while True: held.append(bytearray(2**26))",
     "ends what waits": "import os, signal\ndef bad():\n    os.kill(-1, signal.SIGKILL)\n    return 1",
+    "cannot be interrupted": "def bad(): return sum(range(10**12))",
+    "replaces what runs the hidden parts": (
+        "def bad():\n    import time, autograder.engine.inside.session as s\n"
+        "    def hang(self, order):\n        while True:\n            try: time.sleep(100)\n            except BaseException: pass\n"
+        "    s.Session._hidden = hang\n    return 1"
+    ),
 }  # fmt: skip
+
+
+def last(job: Job) -> Job:
+    """The job with the attack in its last exercise."""
+    return dataclasses.replace(job, cells=(*job.cells[:-4], *job.cells[-2:], *job.cells[-4:-2]))
 
 
 @pytest.mark.parametrize("name", LAST)
 def test_the_last_check_costs_its_own_exercise_only(warm: WarmEngine, name: str) -> None:
-    job = attack_job(name, LAST[name])
-    (run,) = warm.run([dataclasses.replace(job, cells=job.cells[:-2])])
+    (run,) = warm.run([last(attack_job(name, LAST[name]))])
     got = cells(run)
-    assert got["check-early"].observed == EARLY and got["early"].status == "ran", run
-    assert 1 not in got["check-bad"].hidden.values(), run
-    assert run.seconds < 20
+    assert got["check-early"].observed == EARLY and got["check-good"].observed == DOUBLES, run
+    assert got["early"].status == got["good"].status == "ran", run
+    assert run.seconds < 25
+
+
+def test_what_the_last_check_found_is_there_in_its_hidden_part(warm: WarmEngine) -> None:
+    """Also a file that is too large to be written back, though other hidden parts go on among files of their own."""
+    answer = (
+        "import os, subprocess\nPLACE = os.path.abspath('large.bin')\nopen(PLACE, 'wb').write(b'1' * 20_000_000)\n"
+        "def bad():\n    os.chdir('/')\n    subprocess.run(['true'], check=True)\n    return os.path.getsize(PLACE)"
+    )
+    (run,) = warm.run([last(attack_job("found", answer, limit=5.0))])
+    got = cells(run)
+    assert got["check-bad"].observed == {"bad": 20_000_000, "bad again": 20_000_000}, run
+    assert got["check-early"].observed == EARLY and got["check-good"].observed == DOUBLES, run

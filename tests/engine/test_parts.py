@@ -208,8 +208,8 @@ def test_a_killed_cell_costs_its_exercise_and_the_rest_runs_again() -> None:
 def test_every_killed_cell_costs_its_own() -> None:
     statuses, script, _ = play("kill", "ran", "slow kill")
     assert statuses == ["died", "not-run", "ran", "ran", "timed-out", "not-run"]
-    # as it is, without the first, that again alone, without the third, the first without the others
-    assert len(script.attempts) == 5
+    # as it is, without the first, that again alone, without the third, the first and the third without the others
+    assert len(script.attempts) == 6
 
 
 def test_a_cell_that_dies_by_what_another_answer_left_running_counts() -> None:
@@ -236,7 +236,7 @@ def with_threads(**observed: object) -> tuple[Script, CellRun]:
             self.jobs = [*getattr(self, "jobs", []), job]
             for cell, run in zip(job.cells, result.cells, strict=True):
                 if cell.id == "check0":
-                    run.threads = cell is not job.cells[-1]
+                    run.threads = cell.copied != "never"
                     said = observed if run.threads else {"a": 1, "b": 2}
                     run.observations = {label: value for label, value in said.items() if label == "a"}
                     run.hidden = {label: value for label, value in said.items() if label == "b"}

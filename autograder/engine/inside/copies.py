@@ -64,7 +64,8 @@ class Copies:
 
     def check(self, program: str, order: dict[str, Any]) -> str:
         """Run a visible part; returns what became of it, as `snapshot.wait` does."""
-        if not (order["copy"] and snapshot.can_copy()):
+        copied = order["copied"] == "always" or (order["copied"] == "with threads" and self.lack_threads())
+        if not (copied and snapshot.can_copy()):
             here = Here(dict(self.space), Observer(order, self.space, self.emit))
             return self._run_here(here, program, order["id"] if order["pause"] else None)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # with another handler nobody could wait for a copy

@@ -74,7 +74,8 @@ class Session:
             elif order["type"] == "cell":
                 self._cell(order)
             elif order["type"] == "check":
-                (self._check if order["copy"] else self._check_here)(order)
+                copied = order["copied"] == "always" or (order["copied"] == "with threads" and threads() > 1)
+                (self._check if copied else self._check_here)(order)
             elif order["type"] == "hidden":
                 here = self.observer is not None and self.observer.id == order["id"]
                 (self._go_on if here else self._hidden)(order)
@@ -105,10 +106,7 @@ class Session:
             os._exit(0)  # the cell forked, and this is the copy
         while True:
             try:
-                self.world.put_back_builtins()
-                self.machinery.put_back()
-                signal.signal(signal.SIGINT, signal.SIG_IGN)
-                self.world.put_back()
+                self._put_back()
                 cut = self.desk.end()
                 self.names.after(order["role"])
                 message = {"type": "done", "id": order["id"], "status": status, "cut": cut}
@@ -118,6 +116,12 @@ class Session:
                 return
             except KeyboardInterrupt:
                 continue
+
+    def _put_back(self) -> None:
+        self.world.put_back_builtins()
+        self.machinery.put_back()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        self.world.put_back()
 
     def _check(self, order: dict[str, Any]) -> None:
         """The snapshot reads the programs from the wire itself: they never enter this process."""
@@ -150,7 +154,7 @@ class Session:
         self._checked(order, status)
 
     def _check_here(self, order: dict[str, Any]) -> None:
-        """In this process, among its threads. Nothing but the hidden part comes after it."""
+        """In this process, among its threads. Nothing but hidden parts come after it, its own first."""
         snapshot.silence()
         self.observer = snapshot.Observer(order, self.shell.user_ns, self.wire.send)
         self._go_on(order)
@@ -165,7 +169,7 @@ class Session:
             if program is not None and self.observer.run(program, hidden):
                 more = not hidden and order["pause"] and not self.observer.probe.timed_out
                 status = "paused" if more else "ran"
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        self._put_back()
         self._checked(order, status)
 
     def _checked(self, order: dict[str, Any], status: str, among_threads: bool = False) -> None:
