@@ -332,7 +332,17 @@ def _loopback() -> None:
         fcntl.ioctl(any_socket, _SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", _IFF_UP))
 
 
-def apply_limits(limits: dict[str, int]) -> None:
+def threads_of_user() -> int:
+    """How many threads this process's user runs, as far as they can be seen from here."""
+    count = 0
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if folder.stat().st_uid == os.getuid():
+                count += (folder / "task").stat().st_nlink - 2  # one entry for each thread
+    return count
+
+
+def apply_limits(limits: dict[str, int], beside: int = 0) -> None:
     """Set the limits that hold for each process.
 
     Parameters
@@ -340,13 +350,15 @@ def apply_limits(limits: dict[str, int]) -> None:
     limits : dict
         memory: bytes of address space beyond what is mapped now; cpu: seconds; file: bytes of one file; descriptors;
         processes (threads included); address_space: False to leave that limit out.
+    beside : int
+        Processes and threads that the user runs already: the kernel counts all of one user, outside a user namespace.
     """
     mapped = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     wanted = {
         resource.RLIMIT_CPU: limits["cpu"],
         resource.RLIMIT_FSIZE: limits["file"],
         resource.RLIMIT_NOFILE: limits["descriptors"],
-        resource.RLIMIT_NPROC: limits["processes"],
+        resource.RLIMIT_NPROC: limits["processes"] + beside,
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_MSGQUEUE: 0,
         resource.RLIMIT_SIGPENDING: 256,

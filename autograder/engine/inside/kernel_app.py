@@ -82,10 +82,10 @@ def main() -> None:
     limits = json.loads(sys.argv.pop(1))
     if limits:
         with contextlib.suppress(ImportError, ValueError, OSError):
-            from autograder.engine.inside.isolate import apply_limits
+            from autograder.engine.inside.isolate import apply_limits, threads_of_user
             from autograder.engine.inside.syscalls import PR_SET_CHILD_SUBREAPER, prctl
 
-            apply_limits(limits)
+            apply_limits(limits, beside=threads_of_user())
             prctl(PR_SET_CHILD_SUBREAPER, 1)  # children that detach stay ours to end
     sys.path[0] = ""
     signal.signal(signal.SIGINT, signal.default_int_handler)

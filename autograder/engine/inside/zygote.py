@@ -185,7 +185,7 @@ class Zygote:
                 else:
                     os.chdir(work)
                     prctl(PR_SET_CHILD_SUBREAPER, 1)  # children that detach stay ours to end
-                    isolate.apply_limits(order["limits"])
+                    isolate.apply_limits(order["limits"], beside=isolate.threads_of_user())
             except OSError as error:
                 wire.send({"type": "refused", "why": str(error)})
                 return
