@@ -34,10 +34,13 @@ def listen() -> None:
 
     One that was told to ignore any of them (`nohup`, `&`) goes on to.
     """
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+    for number in _signals():
+        if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _on_interrupt)
+
+
+def _signals() -> list[signal.Signals]:
+    return [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 @contextmanager
@@ -49,8 +52,9 @@ def working() -> Iterator[None]:
         yield
     finally:
         _phase = "ending"
-        if signal.getsignal(signal.SIGINT) is _on_interrupt:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # Python's own end would put the default back, which kills
+        for number in _signals():  # Python's own end would put the default back, which kills
+            if signal.getsignal(number) is _on_interrupt:
+                signal.signal(number, signal.SIG_IGN)
 
 
 @contextmanager

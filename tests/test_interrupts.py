@@ -89,6 +89,20 @@ except KeyboardInterrupt:
     assert (code, said, errors) == (0, ["clean", "out"], "")
 
 
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_the_interpreter_s_own_end_is_not_disturbed(name):
+    """It puts the defaults back, which kill, and then still takes its time."""
+    code, said, errors = run(f"""
+class Late:
+    def __del__(self, kill=os.kill, pid=os.getpid(), number=signal.{name}, write=os.write):
+        kill(pid, number)
+        write(1, b"late")
+with working():
+    sys.late = Late()  # goes with the module sys, the last of all
+""")
+    assert (code, said, errors) == (0, ["late"], "")
+
+
 def test_other_threads_are_not_interrupted():
     code, said, errors = run("""
 import threading

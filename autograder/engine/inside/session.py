@@ -102,26 +102,25 @@ class Session:
 
     def _finish(self, order: dict[str, Any], status: str) -> None:
         """Put the world back now, not before the next cell: a snapshot would do it once more, in pages of its own."""
-        if os.getpid() != self.pid:
-            os._exit(0)  # the cell forked, and this is the copy
-        while True:
-            try:
-                self._put_back()
-                cut = self.desk.end()
-                self.names.after(order["role"])
-                message = {"type": "done", "id": order["id"], "status": status, "cut": cut}
-                if full := self.gauge.full() or ("waiting checks" if self._has_lost_a_snapshot() else None):
-                    message["exhausted"] = full
-                self.wire.send(message)
-                return
-            except KeyboardInterrupt:
-                continue
+        self._put_back()
+        cut = self.desk.end()
+        self.names.after(order["role"])
+        message = {"type": "done", "id": order["id"], "status": status, "cut": cut}
+        if full := self.gauge.full() or ("waiting checks" if self._has_lost_a_snapshot() else None):
+            message["exhausted"] = full
+        self.wire.send(message)
 
     def _put_back(self) -> None:
-        self.world.put_back_builtins()
-        self.machinery.put_back()
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        self.world.put_back()
+        """Put the world back, whatever comes in between; from then on no interrupt does."""
+        if os.getpid() != self.pid:
+            os._exit(0)  # what ran has forked, and this is the copy
+        while True:
+            with contextlib.suppress(KeyboardInterrupt):
+                self.world.put_back_builtins()
+                self.machinery.put_back()
+                signal.signal(signal.SIGINT, signal.SIG_IGN)
+                self.world.put_back()
+                return
 
     def _check(self, order: dict[str, Any]) -> None:
         """The snapshot reads the programs from the wire itself: they never enter this process."""
@@ -155,13 +154,13 @@ class Session:
 
     def _check_here(self, order: dict[str, Any]) -> None:
         """In this process, among its threads. Nothing but hidden parts come after it, its own first."""
-        snapshot.silence()
         self.observer = snapshot.Observer(order, self.shell.user_ns, self.wire.send)
         self._go_on(order)
 
     def _go_on(self, order: dict[str, Any]) -> None:
         """Run the next part of the check cell that runs in this process."""
         assert self.observer is not None
+        snapshot.silence()
         status, program = "error", self.wire.receive()
         with contextlib.suppress(KeyboardInterrupt):  # one that comes before or after the part itself
             signal.signal(signal.SIGINT, signal.default_int_handler)
