@@ -21,6 +21,7 @@ _BY_CHANCE = {
     "describe/wrong_remembers_by_id.py",
     "disk_hooks/wrong_named_by_id.py",
     "disk_hooks/wrong_named_by_id_of_the_object.py",
+    "leaves/wrong_remembers_by_id.py",
     "ledger/wrong_address_without_holding.py",
     "measure/wrong_times_for_life.py",
     "to_training/wrong_memo_by_id_alone.py",
