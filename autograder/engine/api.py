@@ -149,6 +149,11 @@ class Run:
     notes: list[str] = field(default_factory=list)
 
 
+def is_copied(copied: Copied, among_threads: bool) -> bool:
+    """Whether a check cell that is `copied` so runs in a copy of its run, which has other threads or has not."""
+    return copied == "always" or (copied == "with threads" and among_threads)
+
+
 class EngineUnavailable(Exception):
     """The engine or sandbox that was asked for cannot run here; the text says why and what to do."""
 

@@ -7,7 +7,7 @@ import threading
 import time
 from typing import Any, Literal
 
-from autograder.engine.api import Cell, CellRun, Job
+from autograder.engine.api import Cell, CellRun, Job, is_copied
 from autograder.engine.inside.exhaustion import RESOURCES
 from autograder.engine.outputs import Collector
 from autograder.engine.schedule import Attempt
@@ -85,7 +85,7 @@ class Pass(abc.ABC):
             self.until += kept
             for current, run in reversed(self.paused):  # the last one has just stopped: what it needs is in the caches
                 self._follow("hidden", current, run, current.hidden)
-                self.watch.copies -= _is_copy(current, run)
+                self.watch.copies -= is_copied(current.copied, run.threads)
         except Gone:
             self.result.stopped_at = current or self.job.cells[0]
         return self.result
@@ -160,7 +160,7 @@ class Pass(abc.ABC):
             status = "ran"
             if not interrupted and not run.timed_out:
                 self.paused.append((cell, run))
-                self.watch.copies += _is_copy(cell, run)
+                self.watch.copies += is_copied(cell.copied, run.threads)
         run.killed = status == "killed" or (part != "cell" and status == "died")
         if interrupted:
             run.status = "timed-out"
@@ -173,8 +173,3 @@ class Pass(abc.ABC):
             what = full if full in RESOURCES else "resources"
             self.result.notes.append(f"Cell {cell.id} used up the run's {what}.")
             raise Gone
-
-
-def _is_copy(cell: Cell, run: CellRun) -> bool:
-    """Whether a check cell ran in a copy of the run."""
-    return cell.copied == "always" or (cell.copied == "with threads" and run.threads)

@@ -106,9 +106,6 @@ class _Attempts:
 
     def __init__(self, runner: Runner, job: Job, lane: Lane) -> None:
         self.runner, self.job, self.lane = runner, job, lane
-        last = tuple(replace(cell, copied="with threads") for cell in job.cells[-1:] if cell.role == "check")
-        #: nothing comes after a check that is the last cell: as long as it need not be killed, the run itself can do it
-        self.in_place = replace(job, cells=job.cells[:-1] + last) if last else job
         self.left, self.alone, self.abandoned = job.deadline, False, False
         self.best = [CellRun(cell.id) for cell in job.cells]
         self.skip = frozenset[str]()  # cells of exercises that are lost
@@ -128,7 +125,11 @@ class _Attempts:
 
     def as_it_is(self) -> None:
         """Run all cells; where one must be killed, once more without its exercise."""
-        job = self.in_place
+        job, last = self.job, self.job.cells[-1:]
+        if (
+            last and last[0].role == "check"
+        ):  # nothing comes after it: as long as it need not be killed, it needs no copy
+            job = replace(job, cells=(*job.cells[:-1], replace(last[0], copied="with threads")))
         while True:
             attempt = self.attempt(self.skip, job)
             if self.abandoned:

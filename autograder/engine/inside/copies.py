@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from autograder.engine.api import is_copied
 from autograder.engine.inside import snapshot
 from autograder.engine.inside.memory import threads
 from autograder.engine.inside.snapshot import Emit, Observer
@@ -59,13 +60,12 @@ class Copies:
         self.waiting: dict[str, Copy | Here] = {}
 
     def lack_threads(self) -> bool:
-        """Whether cells have started threads, which a copy would not have."""
-        return threads() > self.threads
+        """Whether cells have started threads, which a copy would not have. CUDA has threads of its own, and is never copied."""
+        return snapshot.can_copy() and threads() > self.threads
 
     def check(self, program: str, order: dict[str, Any]) -> str:
         """Run a visible part; returns what became of it, as `snapshot.wait` does."""
-        copied = order["copied"] == "always" or (order["copied"] == "with threads" and self.lack_threads())
-        if not (copied and snapshot.can_copy()):
+        if not (is_copied(order["copied"], self.lack_threads()) and snapshot.can_copy()):
             here = Here(dict(self.space), Observer(order, self.space, self.emit))
             return self._run_here(here, program, order["id"] if order["pause"] else None)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # with another handler nobody could wait for a copy

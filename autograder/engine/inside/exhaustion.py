@@ -6,6 +6,8 @@ import os
 import resource
 from pathlib import Path
 
+from autograder.engine.inside.memory import threads
+
 SPARE = 16  #: processes and descriptors that a run's own steps may use beyond a cell's limit
 RESOURCES = ("memory", "file descriptors", "threads", "disk space", "waiting checks")  #: what `Gauge.full` answers
 _FULL = 0.9
@@ -54,7 +56,7 @@ class Gauge:
         files = os.stat("/proc/self/fd").st_size or len(os.listdir("/proc/self/fd"))
         if files > _FULL * resource.getrlimit(resource.RLIMIT_NOFILE)[0]:
             return "file descriptors"
-        if os.stat("/proc/self/task").st_nlink - 2 > _FULL * resource.getrlimit(resource.RLIMIT_NPROC)[0]:
+        if threads() > _FULL * resource.getrlimit(resource.RLIMIT_NPROC)[0]:
             return "threads"
         if self.disk:
             room = os.statvfs(self.work)

@@ -338,7 +338,7 @@ def threads_of_user() -> int:
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             if folder.stat().st_uid == os.getuid():
-                count += (folder / "task").stat().st_nlink - 2  # one entry for each thread
+                count += memory.threads(folder.name)
     return count
 
 

@@ -34,10 +34,10 @@ def fork() -> int:
     return pid
 
 
-def threads() -> int:
-    """How many threads this process has, Python's and others; 0 where nobody can say."""
+def threads(process: str = "self") -> int:
+    """How many threads a process has, Python's and others; 0 where nobody can say."""
     try:
-        return os.stat("/proc/self/task").st_nlink - 2  # ".", "..", and one entry for each thread
+        return os.stat(f"/proc/{process}/task").st_nlink - 2  # ".", "..", and one entry for each thread
     except OSError:
         return 0
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from autograder.engine.api import is_copied
 from autograder.engine.inside import shell as shells
 from autograder.engine.inside import snapshot
 from autograder.engine.inside.exhaustion import Gauge
@@ -74,8 +75,7 @@ class Session:
             elif order["type"] == "cell":
                 self._cell(order)
             elif order["type"] == "check":
-                copied = order["copied"] == "always" or (order["copied"] == "with threads" and threads() > 1)
-                (self._check if copied else self._check_here)(order)
+                (self._check if is_copied(order["copied"], threads() > 1) else self._check_here)(order)
             elif order["type"] == "hidden":
                 here = self.observer is not None and self.observer.id == order["id"]
                 (self._go_on if here else self._hidden)(order)
