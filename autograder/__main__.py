@@ -6,7 +6,7 @@ from autograder import interrupts
 def main() -> None:
     """Run `autograder`."""
     interrupts.listen()
-    from autograder.cli import main as command
+    from autograder.cli.main import main as command
 
     command()
 

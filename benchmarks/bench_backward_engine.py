@@ -19,7 +19,7 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from autograder.lab.world import Tensor, chain
+from autograder.lab.small_world.world import Tensor, chain
 from tests.engines import reference
 
 SIZES = (1_000, 10_000, 100_000)

@@ -40,7 +40,7 @@ def answered(chapter: Chapter, folder: Path) -> list[Path]:
 
 def timed(path: Path) -> tuple[float, float]:
     """Seconds and CPU seconds of one `autograder check`, all its processes together."""
-    command = [sys.executable, "-m", "autograder.cli", "check", str(path), "--root", str(ROOT)]
+    command = [sys.executable, "-m", "autograder", "check", str(path), "--root", str(ROOT)]
     begun = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     used: dict[int, float] = {}

@@ -24,12 +24,12 @@ from typing import Any
 
 import psutil
 
+from autograder.cli.terminal import cores
 from autograder.engine import open_engine
 from autograder.grading import campaign
-from autograder.grading.gradebook import Book
+from autograder.grading.book.gradebook import Book
 from autograder.grading.loading import load_course
 from autograder.grading.references import observe_references
-from autograder.terminal import cores
 from benchmarks.machine import provenance
 from tests.bank_lib import entries
 from tests.sample_class import fill
@@ -85,7 +85,7 @@ def ours(folder: Path, chapter: str, *, memory: bool = False) -> tuple[float, in
     command = [
         sys.executable,
         "-m",
-        "autograder.cli",
+        "autograder",
         "grade",
         chapter,
         "--submitted",

@@ -100,7 +100,7 @@ def graded(names: Sequence[str], folder: Path) -> list[str]:
     if not (folder / "submitted").exists():
         return ["Nothing ran to its end, so nothing was graded."]
     result = folder / "grades.json"
-    line = [sys.executable, "-m", "autograder.cli", "grade", *names, "--submitted", folder / "submitted"]
+    line = [sys.executable, "-m", "autograder", "grade", *names, "--submitted", folder / "submitted"]
     done = subprocess.run(
         [*line, "--out", folder / "graded", "--json", result], cwd=ROOT, capture_output=True, text=True, timeout=600
     )

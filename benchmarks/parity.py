@@ -10,11 +10,11 @@ import sys
 import time
 
 from autograder.authoring.source import source_names
+from autograder.cli.terminal import cores
 from autograder.engine import bubblewrap
 from autograder.engine.kernel import KernelEngine
 from autograder.engine.warm import WarmEngine
 from autograder.grading.loading import load_course
-from autograder.terminal import cores
 from tests.engine.parity import differences, packed
 from tests.mini_course import ROOT
 

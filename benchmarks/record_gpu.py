@@ -35,8 +35,8 @@ def main(arguments: list[str] | None = None) -> int:
         sys.path.append(str(scripts.STAND_IN))
     import torch
 
-    from autograder.lab.recordings import FILE, RecordingView, record, recorded
-    from autograder.lab.runtime import device_name, driver, versions
+    from autograder.lab.machine.recordings import FILE, RecordingView, record, recorded
+    from autograder.lab.machine.runtime import device_name, driver, versions
 
     gpu = torch.cuda.is_available()
     out = options.out or Path(tempfile.mkdtemp(prefix="record-gpu-"))

@@ -9,9 +9,10 @@ from typing import Literal
 import matplotlib.pyplot as plt
 import torch
 
-from autograder.lab import draw_graph, find_dot, verdict
-from autograder.lab.observe import observe
-from autograder.lab.table import CheckTable, Row
+from autograder.checks import verdict
+from autograder.checks.observe import observe
+from autograder.checks.table import CheckTable, Row
+from autograder.lab import draw_graph, find_dot
 
 IMAGES = Path(__file__).parent / "images"
 

@@ -11,11 +11,11 @@ except ImportError:  # on Colab: only this project, nothing that is already ther
                     "git+https://github.com/YOUR-NAME/YOUR-REPOSITORY"], check=True)
 import torch
 from autograder.lab import Check
-from autograder.lab.against_torch import (
+from autograder.lab.small_world.against_torch import (
     edge_counts, leaves_of, random_program, steps, torch_edge_counts, torch_gradients, torch_steps,
 )
-from autograder.lab.arrays import copy, ones_like, reshape, sizes, sum_over
-from autograder.lab.world import Node, Tensor, chain, record_runs
+from autograder.lab.small_world.arrays import copy, ones_like, reshape, sizes, sum_over
+from autograder.lab.small_world.world import Node, Tensor, chain, record_runs
 
 # %% [markdown]
 # **You will be able to** write the loop that `loss.backward()` runs, say why it visits nodes in the order it does, and

@@ -13,8 +13,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 from autograder.lab import Check
-from autograder.lab.decoder import Config, Decoder
-from autograder.lab.training_bill import flops_redone, kept_by_blocks
+from autograder.lab.models.decoder import Config, Decoder
+from autograder.lab.memory.training_bill import flops_redone, kept_by_blocks
 
 # %% [markdown]
 # **You will be able to** write down, before anything runs, what one training step of a transformer holds in memory, choose per layer what to
@@ -286,7 +286,7 @@ check.report()
 # **Predict.** Are all gradients there at the peak?
 
 # %% tags=["demo"]
-from autograder.lab.training_bill import plot_bills, training_bill
+from autograder.lab.memory.training_bill import plot_bills, training_bill
 
 measured = training_bill(model, next_token_loss, optimizer)
 tokens = BATCH * SEQ
@@ -338,7 +338,7 @@ plot_timeline(trace(lambda: next_token_loss().backward()), title="one forward an
 # Here are three kinds of layer, measured. Selective redoes no product, so what remains to weigh is products kept against products redone.
 
 # %% tags=["demo"]
-from autograder.lab.training_bill import layer_choices
+from autograder.lab.memory.training_bill import layer_choices
 
 shapes = [Config(2, 32, 32, 4, 64, 1), Config(2, 32, 64, 4, 256, 1), Config(2, 32, 48, 4, 320, 1)]
 kinds = [layer_choices(c) for c in shapes]
@@ -516,7 +516,7 @@ check.report()
 # the cheapest plan there is none. A dot to the right of the line pays too much.
 
 # %% tags=["demo"]
-from autograder.lab.training_bill import plot_plans
+from autograder.lab.memory.training_bill import plot_plans
 
 lowest = sum(prices["full"][0] for prices in stack)
 highest = sum(prices["selective"][0] for prices in stack)

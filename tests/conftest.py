@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 import autograder.engine
-from autograder.cli import main
+from autograder.cli.main import main
 from autograder.engine import open_engine
 
 os.environ.setdefault("JUPYTER_PLATFORM_DIRS", "1")

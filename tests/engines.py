@@ -7,8 +7,8 @@ from pathlib import Path
 
 import torch
 
-from autograder.lab.arrays import copy, ones_like, reshape, sizes, sum_over
-from autograder.lab.world import Node, Tensor
+from autograder.lab.small_world.arrays import copy, ones_like, reshape, sizes, sum_over
+from autograder.lab.small_world.world import Node, Tensor
 
 ROOT = Path(__file__).parents[1]
 BANK = ROOT / "tests" / "bank"

@@ -183,7 +183,7 @@ def main(folder: str = "demo-class", *names: str) -> int:
     )
     grades = out / "grades.json"
     begun = time.perf_counter()
-    command = [sys.executable, "-m", "autograder.cli"]
+    command = [sys.executable, "-m", "autograder"]
     common = ["--root", str(ROOT), "--gradebook", f"sqlite:///{(out / 'gradebook.db').resolve()}"]
     code = subprocess.run(
         [

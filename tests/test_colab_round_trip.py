@@ -7,8 +7,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from autograder.grading.book.gradebook import Book
 from autograder.grading.campaign import Campaign
-from autograder.grading.gradebook import Book
 from autograder.grading.loading import load_course
 from autograder.grading.references import observe_references
 from benchmarks.colab.notebooks import filled

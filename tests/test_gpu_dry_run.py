@@ -15,7 +15,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.lab import read_dot, recordings
+from autograder.lab import read_dot
+from autograder.lab.machine import recordings
 from benchmarks.gpu import chapters
 from benchmarks.gpu.machine import Machine, in_blocks
 from benchmarks.gpu.step import SIZES, need

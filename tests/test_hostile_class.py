@@ -18,8 +18,8 @@ from autograder.engine import EngineUnavailable
 from autograder.engine.inside.isolate import _OUTSIDE
 from autograder.engine.processes import descendants
 from autograder.grading import campaign
+from autograder.grading.book.gradebook import Book
 from autograder.grading.campaign import Campaign
-from autograder.grading.gradebook import Book
 from autograder.grading.loading import load_course
 from autograder.grading.references import observe_references
 from tests.engine.helpers import LIMITS

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from autograder.grading.book.gradebook import Book
 from autograder.grading.campaign import Campaign
-from autograder.grading.gradebook import Book
 from autograder.grading.loading import load_course
 from autograder.grading.references import observe_references
 from tests.mini_course import NAME, RIGHT, filled, hand_in
@@ -37,16 +37,16 @@ def double(n):
     return t
 """,
     "patched Check": """
-import autograder.lab, autograder.lab.check
+import autograder.lab, autograder.checks.check
 class Easy:
     def __init__(self, name, points=1): self.points = points
     def __call__(self, *a, **k): pass
     that = raises = __call__
     def report(self): return self.points
-Check = autograder.lab.Check = autograder.lab.check.Check = Easy
+Check = autograder.lab.Check = autograder.checks.check.Check = Easy
 """,
     "patched comparison": """
-import autograder.lab.compare as c, autograder.lab.verdict as v
+import autograder.checks.compare as c, autograder.checks.verdict as v
 c.compare = v.compare = v.judge_value = lambda *a, **k: None
 """,
     "patched builtins, json and torch": """
@@ -91,7 +91,7 @@ import atexit
 atexit.register(lambda: print('score 1000'))
 """,
     "replaced seed": """
-import autograder.lab.seeds as s
+import autograder.checks.seeds as s
 s.derive = lambda *a: 0
 s.seed_everything = lambda *a: None
 torch.manual_seed = lambda *a: None
@@ -126,12 +126,12 @@ def double(n):
 def double(n): return 10 ** 100_000 if n == 2 else 'x' * 10**8
 """,
     "swapped code of the probe": """
-import autograder.lab.probe as p
+import autograder.checks.probe as p
 p.call.__code__ = (lambda *a, **k: 1000).__code__
 p.Probe.__call__ = lambda self, label, thunk, limit=5: self.emit(label, 1000)
 """,
     "emits by itself": """
-import gc, autograder.lab.probe as p
+import gc, autograder.checks.probe as p
 init = p.Probe.__init__
 def patched(self, exercise, seed, emit):
     for label in ('two', "the course's tensor", 'a tensor', 'seven', 'points', 'score'): emit(label, 1000)

@@ -53,7 +53,7 @@ def root(tmp_path_factory):
         path = root / "submitted" / kind / CHAPTER / f"{CHAPTER}.ipynb"
         path.parent.mkdir(parents=True)
         path.write_text(json.dumps(notebook))
-    command = [sys.executable, "-m", "autograder.cli", "grade", "--submitted", "submitted", "--json", "ours.json"]
+    command = [sys.executable, "-m", "autograder", "grade", "--submitted", "submitted", "--json", "ours.json"]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return root

@@ -18,7 +18,7 @@ from typing import Any
 import nbformat
 
 from autograder.authoring.source import SourceError, read_source
-from autograder.grammar import GrammarError, parse
+from autograder.checks.grammar import GrammarError, parse
 
 
 def write_source_notebook(root: Path, name: str) -> Path:
@@ -58,7 +58,7 @@ def release(root: Path, name: str, to: Path | None = None) -> Path:
     from nbgrader.converters import GenerateAssignment
     from nbgrader.coursedir import CourseDirectory
 
-    from autograder.grading.database import NBGRADER_DEFAULT, Database
+    from autograder.grading.book.database import NBGRADER_DEFAULT, Database
 
     to = to or root / "notebooks"
     with tempfile.TemporaryDirectory() as scratch:

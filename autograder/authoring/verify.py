@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from autograder.checks.grammar import CheckCell
 from autograder.engine.api import CellRun, Engine, Job, Run
 from autograder.grading.course import Chapter
 from autograder.grading.jobs import imports, missing_package, parsed, reference_job
 from autograder.grading.judge import broken_checks
-from autograder.grammar import CheckCell
 
 SEEDS = (11, 12)
 HIDDEN_SHARE = 0.5

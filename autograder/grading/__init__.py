@@ -1,4 +1,11 @@
-"""A submission becomes a grade."""
+"""A submission becomes a grade. May import `engine` and `checks`; knows nothing of how a cell is run.
+
+```
+files ─ intake ─> hand-in ─ reading ─> cells ─ restore ─> chapter ─ jobs ─> engine ─> run ─ judge ─> results ─ book
+```
+
+Begin with `campaign`, which sends a class through all of that; `learner` is the same for one notebook at home.
+"""
 
 import sys
 

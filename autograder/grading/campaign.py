@@ -20,15 +20,15 @@ from typing import Any, cast
 from autograder import __version__
 from autograder.engine.api import Cell, CellRun, Engine, Job, Role, Run
 from autograder.grading.answer_errors import error_notes
-from autograder.grading.autograded import autograded_notebook, unreadable_notebook
+from autograder.grading.book.autograded import autograded_notebook, unreadable_notebook
+from autograder.grading.book.gradebook import Book, BookError, Written
 from autograder.grading.course import Chapter, Course, CourseCell
-from autograder.grading.gradebook import Book, BookError, Written
-from autograder.grading.intake import Handin, find
+from autograder.grading.intake.handins import Handin, find
 from autograder.grading.jobs import CELL_LIMIT, OWN_LIMIT, check_job_cell, parsed
 from autograder.grading.judge import judge
-from autograder.grading.reading import Unreadable, read_notebook
+from autograder.grading.reading.notebook import Unreadable, read_notebook
 from autograder.grading.references import References
-from autograder.grading.restore import Restored, restore
+from autograder.grading.restore.graft import Restored, restore
 from autograder.grading.results import ClassResult, ExerciseResult, Note, Source, SubmissionResult, SubmissionStatus
 from autograder.interrupts import whole
 

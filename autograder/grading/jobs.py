@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from importlib.util import find_spec
 
+from autograder.checks.grammar import CheckCell, parse
 from autograder.engine.api import Cell, Job
 from autograder.grading.course import Chapter, CourseCell
-from autograder.grammar import CheckCell, parse
 
 CELL_LIMIT = 60.0  #: seconds before a course cell is interrupted: it may import torch in a cold kernel
 OWN_LIMIT = 10.0  #: seconds before a cell that a student wrote is interrupted

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, cast
 
+from autograder.checks import verdict
+from autograder.checks.check import score_of, visible_message
+from autograder.checks.grammar import EXPECTED_MARK, CheckCall, CheckCell
+from autograder.checks.observe import Observation
 from autograder.engine.api import CellRun
 from autograder.grading.results import CheckResult, ExerciseResult, ExerciseStatus
-from autograder.grammar import EXPECTED_MARK, CheckCall, CheckCell
-from autograder.lab import verdict
-from autograder.lab.check import score_of, visible_message
-from autograder.lab.observe import Observation
 
 NOT_RUN = "This check did not run."
 PREDICATE_SECONDS = 2.0

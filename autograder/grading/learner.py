@@ -8,16 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from autograder.checks.grammar import EXPECTED_MARK
 from autograder.engine.api import Cell, CellRun, Engine, Job, Role
 from autograder.grading.answer_errors import error_notes
 from autograder.grading.course import Chapter, CourseError, chapter_called, chapter_of
+from autograder.grading.intake.recognize import chapter_in_cells
 from autograder.grading.jobs import CELL_LIMIT, OWN_LIMIT, check_job_cell, parsed
 from autograder.grading.judge import judge
-from autograder.grading.reading import Reading, Unreadable, read_notebook
-from autograder.grading.recognize import chapter_in_cells
-from autograder.grading.restore import restore
+from autograder.grading.reading.notebook import Reading, Unreadable, read_notebook
+from autograder.grading.restore.graft import restore
 from autograder.grading.results import ExerciseResult, Note
-from autograder.grammar import EXPECTED_MARK
 
 PRACTICE_SEED = 1
 

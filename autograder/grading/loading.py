@@ -38,7 +38,7 @@ def choose(root: Path, names: Sequence[str] = ()) -> list[str]:
 
 def handed_in(submitted: Path, names: Sequence[str]) -> list[str]:
     """Those of the chapters that somebody has a folder for; all where a student's folder holds notebooks itself."""
-    from autograder.grading.attempts import may_hold_notebooks
+    from autograder.grading.intake.attempts import may_hold_notebooks
 
     students = [folder for folder in submitted.iterdir() if folder.is_dir()]
     if any(may_hold_notebooks(path) for folder in students for path in folder.iterdir()):
@@ -58,7 +58,7 @@ def load_course(root: Path, names: Sequence[str] = ()) -> Course:
     for name in chosen:
         _refresh(root, name)
     chapters = {name: load_chapter(root, name) for name in chosen}
-    from autograder.grading.late import read_config  # brings nbgrader, a second or more
+    from autograder.grading.book.late import read_config  # brings nbgrader, a second or more
 
     course_id = str(read_config(root).CourseDirectory.get("course_id", "course"))
     return Course(course_id, chapters, _skipped(chapters.values()), _released(root, chosen))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from autograder.checks.observe import Observation
 from autograder.engine.api import Engine
 from autograder.grading.course import Chapter, CourseError
 from autograder.grading.jobs import imports, parsed, reference_job
 from autograder.grading.judge import broken_checks
-from autograder.lab.observe import Observation
 
 #: Chapter to check cell to label to observation.
 References = Mapping[str, Mapping[str, Mapping[str, Observation]]]

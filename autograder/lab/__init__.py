@@ -1,6 +1,8 @@
 """What a notebook imports: checks, drawings, ledgers. Needs torch, matplotlib and graphviz only.
 
-Names are loaded when they are first used, so that `autograder.lab.compare` can be imported where there is no torch.
+May import `checks` and nothing else of this package. One room for each thing that the course looks at: `graph`, `memory`,
+`functions`, `small_world`, the `models` that it measures, the `machine` that it runs on. Names are loaded when they are
+first used, so that a notebook pays for what it draws alone.
 """
 
 from __future__ import annotations
@@ -9,41 +11,41 @@ from importlib import import_module
 from typing import Any
 
 _HOME = {
-    "backward_contract": "contract",
-    "backward_work": "backward",
-    "Block": "transformer",
-    "Check": "check",
-    "count_work": "backward",
-    "counted_chain": "counted",
-    "steps_per_node": "counted",
-    "device": "runtime",
-    "draw_graph": "graph",
-    "draw_ready_queue": "ready_queue",
-    "fake_clock": "clock",
-    "find_dot": "runtime",
-    "has_triton": "kernels",
-    "idle_work": "backward",
-    "incoming": "backward",
-    "launch_times": "launches",
-    "load_triton": "kernels",
-    "mode_costs": "modes",
-    "on_ctx": "backward",
-    "peak_bytes": "peak",
-    "plot_sweep": "sweep",
-    "plot_timeline": "timeline",
-    "read_dot": "dot_text",
-    "reconcile": "bill",
-    "record": "recordings",
-    "recorded": "recordings",
-    "runtime_report": "runtime",
-    "saved_ledger": "ledger",
-    "sentinels": "guard",
-    "show_recording": "recordings",
-    "sweep_segments": "sweep",
-    "trace": "peak",
-    "Tracer": "peak",
-    "TruthTable": "modes",
-    "vjp": "backward",
+    "backward_contract": "lab.functions.contract",
+    "backward_work": "lab.functions.backward",
+    "Block": "lab.models.transformer",
+    "Check": "checks.check",
+    "count_work": "lab.functions.backward",
+    "counted_chain": "lab.small_world.counted",
+    "steps_per_node": "lab.small_world.counted",
+    "device": "lab.machine.runtime",
+    "draw_graph": "lab.graph.draw",
+    "draw_ready_queue": "lab.small_world.ready_queue",
+    "fake_clock": "lab.machine.clock",
+    "find_dot": "lab.machine.runtime",
+    "has_triton": "lab.functions.kernels",
+    "idle_work": "lab.functions.backward",
+    "incoming": "lab.functions.backward",
+    "launch_times": "lab.machine.launches",
+    "load_triton": "lab.functions.kernels",
+    "mode_costs": "lab.machine.modes",
+    "on_ctx": "lab.functions.backward",
+    "peak_bytes": "lab.memory.peak",
+    "plot_sweep": "lab.memory.sweep",
+    "plot_timeline": "lab.memory.timeline",
+    "read_dot": "lab.graph.dot_text",
+    "reconcile": "lab.memory.bill",
+    "record": "lab.machine.recordings",
+    "recorded": "lab.machine.recordings",
+    "runtime_report": "lab.machine.runtime",
+    "saved_ledger": "lab.memory.ledger",
+    "sentinels": "lab.functions.guard",
+    "show_recording": "lab.machine.recordings",
+    "sweep_segments": "lab.memory.sweep",
+    "trace": "lab.memory.peak",
+    "Tracer": "lab.memory.peak",
+    "TruthTable": "lab.machine.modes",
+    "vjp": "lab.functions.backward",
 }
 
 __all__ = sorted(_HOME)
@@ -51,7 +53,7 @@ __all__ = sorted(_HOME)
 
 def __getattr__(name: str) -> Any:
     if name in _HOME:
-        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+        return getattr(import_module(f"autograder.{_HOME[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

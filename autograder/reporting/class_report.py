@@ -9,8 +9,8 @@ from statistics import median
 
 from markupsafe import Markup
 
+from autograder.grading.book.gradebook import GradeRow
 from autograder.grading.course import Chapter
-from autograder.grading.gradebook import GradeRow
 from autograder.grading.results import ClassResult, SubmissionResult
 from autograder.reporting import plots
 from autograder.reporting.pages import render, share, write

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from rich.table import Table
 from rich.text import Text
 
+from autograder.checks.table import points
 from autograder.grading.results import CheckResult, ClassResult, ExerciseResult, SubmissionResult
-from autograder.lab.table import points
 from autograder.reporting.table import escape
 
 CHECKS_SHOWN = 5  #: checks named beside one changed grade

@@ -8,8 +8,8 @@ from datetime import datetime
 from io import StringIO
 from pathlib import Path
 
-from autograder.grading.gradebook import GradeRow
-from autograder.lab.table import points
+from autograder.checks.table import points
+from autograder.grading.book.gradebook import GradeRow
 from autograder.reporting.pages import write
 from autograder.reporting.table import visible
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from autograder.grading.autograded import folder_of
+from autograder.grading.book.autograded import folder_of
+from autograder.grading.book.gradebook import ByHand, GradeRow
 from autograder.grading.course import text_of
-from autograder.grading.gradebook import ByHand, GradeRow
 from autograder.grading.results import CheckResult, ExerciseResult, SubmissionResult
 from autograder.reporting.pages import render, write
 from autograder.reporting.table import duration

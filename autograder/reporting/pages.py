@@ -9,7 +9,7 @@ from typing import Any
 
 import jinja2
 
-from autograder.lab.table import points
+from autograder.checks.table import points
 from autograder.reporting.table import visible
 
 

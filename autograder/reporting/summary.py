@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from autograder.grading.book.gradebook import GradeRow
 from autograder.grading.course import Chapter
-from autograder.grading.gradebook import GradeRow
 from autograder.grading.jobs import parsed
 from autograder.grading.results import CheckResult, ClassResult, Note, SubmissionResult
 

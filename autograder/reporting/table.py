@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
+from autograder.checks.table import points
 from autograder.grading.results import ExerciseResult, SubmissionResult
-from autograder.lab.table import points
 
 if TYPE_CHECKING:  # it imports nbgrader, for which no learner's check should wait
-    from autograder.grading.standing import GradeRow
+    from autograder.grading.book.standing import GradeRow
 
 _STYLES = {"graded": "", "repaired": "yellow", "unreadable": "bold red", "missing": "dim"}
 

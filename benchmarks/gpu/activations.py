@@ -13,8 +13,8 @@ from torch.nn import functional as F
 from torch.utils._pytree import tree_leaves
 from torch.utils.checkpoint import checkpoint
 
-from autograder.lab.peak import trace
-from autograder.lab.transformer import Block
+from autograder.lab.memory.peak import trace
+from autograder.lab.models.transformer import Block
 from benchmarks.gpu.machine import Machine, in_blocks
 
 WHAT = (

@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from autograder.lab.launches import launch_times
-from autograder.lab.modes import mode_costs
+from autograder.lab.machine.launches import launch_times
+from autograder.lab.machine.modes import mode_costs
 from benchmarks.gpu.machine import Machine
 
 LAUNCHES = "Eight products of 4096 x 4096 matrices, float32: milliseconds until the call returns, and until the device has finished."

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import torch
 
-from autograder.lab.peak import trace
+from autograder.lab.memory.peak import trace
 
 BLOCK = 512  #: bytes; the CUDA allocator hands out multiples of it
 Size = TypeVar("Size")

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint_sequential
 
-from autograder.lab.sweep import sweep_segments
+from autograder.lab.memory.sweep import sweep_segments
 from benchmarks.gpu.machine import Machine
 
 WHAT = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch.nn import functional as F
 
-from autograder.lab.decoder import CHOICES, Config, Decoder
-from autograder.lab.training_bill import training_bill
+from autograder.lab.memory.training_bill import training_bill
+from autograder.lab.models.decoder import CHOICES, Config, Decoder
 from benchmarks.gpu.activations import block_bytes
 from benchmarks.gpu.machine import Machine
 

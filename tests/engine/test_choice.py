@@ -170,14 +170,19 @@ def test_an_environment_may_lie_anywhere(place: str, linked: bool, monkeypatch: 
         )
         with open_engine("warm", "require", 1) as engine:
             source = (
-                "import tempfile, os\nimport autograder.lab.ledger as m\nprint(m.__file__)\n"
+                "import tempfile, os\nimport autograder.lab.memory.ledger as m\nprint(m.__file__)\n"
                 f"print(sorted(os.listdir({folder + '/lib/autograder'!r})))\n"
                 "with tempfile.NamedTemporaryFile('w') as f:\n    print(f.write('x'))\n"
                 "import late\nprint(late.found)"
             )
             (run,) = engine.run([code_job(source)])
     lines = text(run.cells[0]).splitlines()
-    assert lines == [f"{folder}/lib/autograder/lab/ledger.py", "['__init__.py', 'engine', 'lab']", "1", "True"], run
+    assert lines == [
+        f"{folder}/lib/autograder/lab/memory/ledger.py",
+        "['__init__.py', 'checks', 'engine', 'lab']",
+        "1",
+        "True",
+    ], run
 
 
 def test_a_project_that_is_reached_by_a_link_is_not_let_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

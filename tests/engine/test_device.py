@@ -9,7 +9,7 @@ import pytest
 import torch
 from click.testing import CliRunner
 
-from autograder.cli import main
+from autograder.cli.main import main
 from autograder.engine import Cell, EngineUnavailable, Job, bubblewrap, open_engine
 from autograder.engine.environment import environment
 from autograder.engine.inside.copies import Copies

@@ -42,9 +42,9 @@ def test_cells_show_the_same(engine, lean):
 
 
 def test_only_what_every_notebook_needs_is_imported(engine, lean):
-    for name in ("torch._dynamo", "sympy", "matplotlib.pyplot", "autograder.lab.backward"):
+    for name in ("torch._dynamo", "sympy", "matplotlib.pyplot", "autograder.lab.functions.backward"):
         source = f"import sys\n{name!r} in sys.modules"
         assert shown(lean, source)[0][1][0][2] == "False", name
     engine.expect(["torch._dynamo", "no_such_module"])
-    for name in ("torch._dynamo", "sympy", "matplotlib.pyplot", "autograder.lab.backward"):
+    for name in ("torch._dynamo", "sympy", "matplotlib.pyplot", "autograder.lab.functions.backward"):
         assert shown(engine, f"import sys\n{name!r} in sys.modules")[0][1][0][2] == "True", name

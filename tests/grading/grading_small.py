@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from autograder.grading.book.gradebook import Book
 from autograder.grading.campaign import Campaign
 from autograder.grading.course import Course
-from autograder.grading.gradebook import Book
 from autograder.grading.references import observe_references
 from autograder.grading.results import SubmissionResult
 from tests.grading.small_chapter import NAME, released_notebook, small_chapter

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from autograder.grading.gradebook import Book
-from autograder.grading.intake import find
+from autograder.grading.book.gradebook import Book
+from autograder.grading.intake.handins import find
 from tests.grading.corpus import encode
 from tests.grading.small_chapter import NAME as SMALL
 from tests.grading.small_chapter import answered_notebook, small_chapter

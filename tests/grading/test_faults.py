@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.grading.gradebook import Book
+from autograder.grading.book.gradebook import Book
 from autograder.interrupts import STOPPED
 from tests import mini_course
 from tests.mini_course import NAME, RIGHT, filled, hand_in

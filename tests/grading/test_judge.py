@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from autograder.checks.grammar import EXPECTED_MARK, parse
+from autograder.checks.observe import observe, observe_error
+from autograder.checks.verdict import MISSING_RETURN
 from autograder.engine.api import CellRun
 from autograder.grading.judge import NOT_RUN, broken_checks, judge
-from autograder.grammar import EXPECTED_MARK, parse
-from autograder.lab.observe import observe, observe_error
-from autograder.lab.verdict import MISSING_RETURN
 
 CELL = parse("""
 check = Check("double", points=4)

@@ -57,7 +57,7 @@ def test_one_notebook_is_judged_as_in_a_class(engine, lean, course, released, tm
 
 def test_the_command_imports_nothing_that_only_the_grader_needs(tmp_path):
     program = (
-        "import sys\nfrom autograder.cli import main\ntry:\n    main(['check', '00-start', '--root', sys.argv[1]])\n"
+        "import sys\nfrom autograder.cli.main import main\ntry:\n    main(['check', '00-start', '--root', sys.argv[1]])\n"
         "finally:\n    print([n for n in ('torch', 'nbgrader', 'sqlalchemy', 'nbformat', 'jsonschema') if n in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program, str(ROOT)], cwd=tmp_path, capture_output=True, text=True)

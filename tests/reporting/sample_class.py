@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
+from autograder.grading.book.gradebook import GradeRow
 from autograder.grading.course import Chapter, chapter_of
-from autograder.grading.gradebook import GradeRow
 from autograder.grading.results import CheckResult, ClassResult, ExerciseResult, Note, Source, SubmissionResult
 
 LIVE = "<img src=x onerror=alert(1)>"  #: what must never reach a page unescaped

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from autograder.grading.gradebook import Book, Written
+from autograder.cli.terminal import print_summary
+from autograder.grading.book.gradebook import Book, Written
 from autograder.grading.results import CheckResult, ClassResult, Note
 from autograder.reporting.class_report import class_report_page
 from autograder.reporting.compare import CHECKS_SHOWN, compare, compare_table, summary
 from autograder.reporting.export import COLUMNS, grades_csv, write_grades
 from autograder.reporting.table import class_table, duration, escape, first_trouble
-from autograder.terminal import print_summary
 from tests.reporting import sample_class as sample
 
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from autograder.grading.autograded import autograded_notebook, encode
+from autograder.checks.table import points
+from autograder.grading.book.autograded import autograded_notebook, encode
+from autograder.grading.book.gradebook import ByHand
 from autograder.grading.course import chapter_of
-from autograder.grading.gradebook import ByHand
 from autograder.grading.results import CheckResult, ClassResult, ExerciseResult, Note, SubmissionResult
-from autograder.lab.table import points
 from autograder.reporting.class_report import class_report_page, write_class_report
 from autograder.reporting.feedback import feedback_page, write_feedback
 from autograder.reporting.summary import sentences_of, summarize

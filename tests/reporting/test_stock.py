@@ -20,8 +20,8 @@ from pathlib import Path
 import pytest
 from nbgrader.api import Gradebook
 
-from autograder.grading.autograded import autograded_notebook, unreadable_notebook
-from autograder.grading.gradebook import Book, Written
+from autograder.grading.book.autograded import autograded_notebook, unreadable_notebook
+from autograder.grading.book.gradebook import Book, Written
 from tests.reporting import sample_class as sample
 
 CONFIG = (

@@ -1,4 +1,4 @@
 """The part of the engine that lives inside the sandbox, together with the code under test.
 
-It imports `autograder.lab` and nothing else of this package: the other rooms are not there.
+It imports `autograder.checks` and `autograder.lab` and nothing else of this package: the other rooms are not there.
 """

@@ -90,7 +90,7 @@ def build_root(scratch: str, package: str, hide: Iterable[str] = ()) -> None:
     scratch : str
         An empty folder.
     package : str
-        The folder of this package, of which only `lab` and `engine/inside` are let in.
+        The folder of this package, of which only `checks`, `lab` and `engine/inside` are let in.
     hide : iterable of str
         Folders that must not be seen, should they lie inside something that is let in.
     """
@@ -147,7 +147,7 @@ def plan(package: str, hide: Iterable[str], scratch: str) -> list[tuple[str, str
     if not any(_within(package, top) for top in tops):
         steps += [
             ("let in", f"{package}/{part}")
-            for part in ("__init__.py", "lab", "engine/__init__.py", "engine/api.py", "engine/inside")
+            for part in ("__init__.py", "checks", "lab", "engine/__init__.py", "engine/api.py", "engine/inside")
         ]
     return steps
 

@@ -15,10 +15,10 @@ from typing import Any
 from ipykernel.ipkernel import IPythonKernel
 from ipykernel.kernelapp import IPKernelApp
 
+from autograder.checks.seeds import seed_everything
 from autograder.engine.inside.copies import Copies
 from autograder.engine.inside.machinery import Machinery
 from autograder.engine.inside.putback import Names, World
-from autograder.lab.seeds import seed_everything
 
 OBSERVATION = (
     "autograder_observation"  #: type of the message that carries one observation; `engine.kernel` knows it as well

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from autograder.checks.seeds import seed_everything
 from autograder.engine.api import is_copied
 from autograder.engine.inside import shell as shells
 from autograder.engine.inside import snapshot
@@ -21,7 +22,6 @@ from autograder.engine.inside.memory import threads
 from autograder.engine.inside.putback import Names, World
 from autograder.engine.inside.streams import Desk
 from autograder.engine.inside.wire import Wire
-from autograder.lab.seeds import seed_everything
 
 
 class Session:

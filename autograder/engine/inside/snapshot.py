@@ -21,11 +21,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from autograder.checks.probe import Probe
+from autograder.checks.seeds import seed_everything
 from autograder.engine.inside.memory import fork
 from autograder.engine.inside.streams import Mute, Stream
 from autograder.engine.inside.wire import Wire
-from autograder.lab.probe import Probe
-from autograder.lab.seeds import seed_everything
 
 _BUILTINS = frozenset(name for name in vars(builtins) if not name.startswith("_"))
 Emit = Callable[[dict[str, Any]], object]

@@ -79,8 +79,8 @@ def import_ahead(modules: Iterable[str]) -> None:
     gc.disable()
     import autograder.lab
 
-    lab = [module.name for module in pkgutil.iter_modules(autograder.lab.__path__, "autograder.lab.")]
-    for name in (*_USUAL, *lab, *modules, *(_TRITON if "triton" in modules else ())):
+    lab = [module.name for module in pkgutil.walk_packages(autograder.lab.__path__, "autograder.lab.")]
+    for name in (*_USUAL, "autograder.checks.check", *lab, *modules, *(_TRITON if "triton" in modules else ())):
         with contextlib.suppress(Exception):  # a cell that imports it meets the error itself
             importlib.import_module(name)
     gc.freeze()

@@ -1,0 +1,177 @@
+"""The checks of an exercise, as a notebook runs them: every check observes a value and compares it.
+
+A learner sees a small table; nbgrader sees a number of points. When a class is graded, the judge compares again, outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from autograder.checks import verdict
+from autograder.checks.observe import Observation, observe
+from autograder.checks.probe import DEFAULT_LIMIT, call
+from autograder.checks.seeds import PRACTICE
+from autograder.checks.table import CheckTable, Row, show_table
+
+
+@dataclass
+class _Outcome:
+    label: str
+    passed: bool
+    message: str
+    weight: float
+    is_value: bool
+
+
+class Points(float):
+    """The value of a check cell: a number to nbgrader, which reads the plain text, and nothing more to see under the table."""
+
+    def _repr_html_(self) -> str:
+        return ""
+
+
+class Check:
+    """Collects the checks of one exercise.
+
+    Parameters
+    ----------
+    name : str
+        The exercise, for example "walk".
+    points : float
+        What the exercise is worth; at least 0.
+
+    Examples
+    --------
+    >>> check = Check("double", points=2)
+    >>> check("two becomes four", lambda: double(2), 4, wrong={2: "Nothing was doubled."})
+    >>> check.report()
+    """
+
+    def __init__(self, name: str, points: float = 1.0) -> None:
+        self.name, self.points = name, float(points)
+        self._outcomes: list[_Outcome] = []
+        self._timed_out = False
+
+    def __call__(
+        self,
+        label: str,
+        thunk: Callable[[], Any],
+        expected: Any,
+        *,
+        wrong: verdict.Wrong = None,
+        hint: str = "",
+        rtol: float | None = None,
+        atol: float | None = None,
+        limit: float = DEFAULT_LIMIT,
+        weight: float = 1.0,
+    ) -> None:
+        """Check that `thunk()` gives `expected`.
+
+        Parameters
+        ----------
+        label : str
+            What is checked, unique in the exercise.
+        thunk : callable
+            Takes no argument; returns plain data (see `lab.observe`).
+        expected : object
+            Plain data.
+        wrong : dict or pairs, optional
+            Maps values that known mistakes produce, predicates on the plain form, or exception types to a sentence.
+        hint : str
+            The sentence when no entry of `wrong` fits.
+        rtol, atol : float, optional
+            Tolerances; by default they fit the dtype.
+        limit : float
+            Seconds.
+        weight : float
+            Share of the points, relative to the other checks.
+        """
+        wanted = observe(expected)
+        self._run(label, thunk, lambda o: verdict.judge_value(o, wanted, rtol, atol), wrong, hint, limit, weight, True)
+
+    def that(
+        self,
+        label: str,
+        thunk: Callable[[], Any],
+        predicate: Callable[[Any], Any],
+        *,
+        wrong: verdict.Wrong = None,
+        hint: str = "",
+        limit: float = DEFAULT_LIMIT,
+        weight: float = 1.0,
+    ) -> None:
+        """Check that the predicate holds of the plain form of `thunk()`: a tensor comes as its nested list."""
+        self._run(label, thunk, lambda o: verdict.judge_that(o, predicate), wrong, hint, limit, weight, True)
+
+    def raises(
+        self,
+        label: str,
+        thunk: Callable[[], Any],
+        error: type[BaseException] | tuple[type[BaseException], ...],
+        *,
+        match: str | None = None,
+        wrong: verdict.Wrong = None,
+        hint: str = "",
+        limit: float = DEFAULT_LIMIT,
+        weight: float = 1.0,
+    ) -> None:
+        """Check that `thunk()` raises this exact exception, or a subclass whose text matches `match`.
+
+        It counts only when a value check of the same exercise passes.
+        """
+        names = tuple(kind.__name__ for kind in (error if isinstance(error, tuple) else (error,)))
+        self._run(label, thunk, lambda o: verdict.judge_raises(o, names, match), wrong, hint, limit, weight, False)
+
+    def report(self) -> float:
+        """Show the table and return the points earned: points x passed weight / total weight, between 0 and `points`."""
+        value_passed = any(outcome.passed for outcome in self._outcomes if outcome.is_value)
+        rows = []
+        earned = total = 0.0
+        for outcome in self._outcomes:
+            passed, message = outcome.passed, outcome.message
+            if passed and not outcome.is_value and not value_passed:
+                passed, message = False, "Counts only when another check of this exercise passes."
+            rows.append(Row(outcome.label, passed, message))
+            total += outcome.weight
+            earned += outcome.weight * passed
+        score = score_of(self.points, earned, total)
+        show_table(CheckTable(self.name, rows, self.points))
+        return Points(score)
+
+    def _run(
+        self,
+        label: str,
+        thunk: Callable[[], Any],
+        judge: Callable[[Observation], str | None],
+        wrong: verdict.Wrong,
+        hint: str,
+        limit: float,
+        weight: float,
+        is_value: bool,
+    ) -> None:
+        if self._timed_out:
+            outcome = _Outcome(label, False, "Not run: an earlier check ran out of time.", weight, is_value)
+        else:
+            observed = call(thunk, limit, PRACTICE, self.name, label)
+            self._timed_out = isinstance(observed, dict) and "timeout" in observed
+            difference = judge(observed)
+            message = "" if difference is None else visible_message(observed, difference, wrong, hint, is_value)
+            outcome = _Outcome(label, difference is None, message, weight, is_value)
+        self._outcomes.append(outcome)
+
+
+def visible_message(
+    observed: Observation, difference: str, wrong: verdict.Wrong, hint: str, is_value: bool = True
+) -> str:
+    """What a learner reads: how the value differs, then the sentence that explains it."""
+    sentence = verdict.explanation(observed, wrong, hint, of_value=is_value)
+    if not sentence:
+        return difference
+    return f"{difference}{'' if difference.endswith(('.', '!', '?', ':')) else '.'} {sentence}"
+
+
+def score_of(points: float, earned: float, total: float) -> float:
+    """Points x earned / total, never above the points."""
+    return min(points, points * earned / total) if total > 0 else 0.0

@@ -1,0 +1,1 @@
+"""Bytes become cells. Knows nothing of a course. Begin with `notebook`; `unreadable` says in a sentence why there are none."""

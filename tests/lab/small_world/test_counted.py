@@ -1,0 +1,77 @@
+"""Stand-ins for nodes: they look like nodes, and count comparisons."""
+
+import sys
+
+import pytest
+import torch
+
+from autograder.lab.small_world.counted import counted_chain, steps_per_node
+
+
+def test_a_chain_ends_at_a_leaf():
+    node, _ = counted_chain(3)
+    names = []
+    while True:
+        names.append(type(node).__name__)
+        if not node.next_functions:
+            break
+        node = node.next_functions[0][0]
+    assert names == ["AddBackward0"] * 3 + ["AccumulateGrad"]
+    assert node.variable.requires_grad
+    assert isinstance(node, torch.autograd.graph.Node)
+
+
+def test_a_list_compares_and_a_set_does_not():
+    node, tally = counted_chain(200)
+    chain = [node]
+    while chain[-1].next_functions:
+        chain.append(chain[-1].next_functions[0][0])
+    assert tally == [0]
+    held = set(chain)
+    assert all(one in held for one in chain)
+    assert tally[0] <= 5
+    assert all(one in chain for one in chain)
+    assert tally[0] > 200 * 200 / 2 - 200
+
+
+def linear(root):
+    found, waiting = {id(root): root}, [root]
+    while waiting:
+        for below, _ in waiting.pop().next_functions:
+            if id(below) not in found:
+                found[id(below)] = below
+                waiting.append(below)
+    return list(found.values())
+
+
+def searching(known):
+    def walk(root):
+        found = [root]
+        for node in found:
+            found.extend(below for below, _ in node.next_functions if not known(below, found))
+        return found
+
+    return walk
+
+
+def test_linear_work_is_the_same_at_every_length():
+    assert steps_per_node(linear, 300) == steps_per_node(linear, 600) < 100
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        lambda node, found: node in found,
+        lambda node, found: any(node is other for other in found),
+        lambda node, found: id(node) in [id(other) for other in found],
+    ],
+)
+def test_a_search_through_a_list_shows(known):
+    assert steps_per_node(searching(known), 400) >= 200
+
+
+def test_the_count_leaves_no_trace():
+    tracer = sys.gettrace()
+    steps_per_node(linear, 5)
+    assert sys.gettrace() is tracer
+    assert "id" not in globals()
