@@ -17,7 +17,7 @@ import pytest
 from autograder.engine import EngineUnavailable
 from autograder.engine.inside.isolate import _OUTSIDE
 from autograder.engine.processes import descendants
-from autograder.grading import campaign
+from autograder.grading import jobs
 from autograder.grading.book.gradebook import Book
 from autograder.grading.campaign import Campaign
 from autograder.grading.loading import load_course
@@ -135,7 +135,7 @@ def graded(built_course, tmp_path_factory):
     handed_in, descriptors = _tree(root / "submitted"), len(os.listdir("/proc/self/fd"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tempfile, "tempdir", str(temporary))
-        patch.setattr(campaign, "OWN_LIMIT", 1.5)
+        patch.setattr(jobs, "OWN_LIMIT", 1.5)
         try:
             engine = WarmEngine(jobs=2, limits=LIMITS)
         except EngineUnavailable as error:
