@@ -20,8 +20,8 @@ from autograder.engine.processes import descendants
 from autograder.grading import jobs
 from autograder.grading.book.gradebook import Book
 from autograder.grading.campaign import Campaign
-from autograder.grading.loading import load_course
 from autograder.grading.references import observe_references
+from autograder.pipeline import open_course
 from tests.engine.helpers import LIMITS
 from tests.engine.test_hostile import ENDLESS, IN_CHECK, KILLED, SURVIVED
 from tests.mini_course import RIGHT, filled, hand_in
@@ -131,7 +131,7 @@ def graded(built_course, tmp_path_factory):
     for number, source in enumerate(hostile_answers()):
         hand_in(root, f"x{number:03}", filled(root, {**RIGHT, "double": source}))
         hand_in(root, f"y{number:03}", filled(root, RIGHT))
-    course = load_course(root)
+    course = open_course(root)
     handed_in, descriptors = _tree(root / "submitted"), len(os.listdir("/proc/self/fd"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tempfile, "tempdir", str(temporary))
