@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from traitlets.config import Config
 
 from autograder.grading.book import rows
-from autograder.grading.book.autograded import Files, Notebook, folder_of, stage_submission
+from autograder.grading.book.autograded import Notebook, files_of, folder_of, publish
 from autograder.grading.book.cells import ChapterIds, chapter_ids, store_chapter
 from autograder.grading.book.database import SETTING, SUBMISSION, WAIT, BookError, Database
 from autograder.grading.book.harmless import harmless_markdown
@@ -95,10 +95,7 @@ class Book:
         wait : float
             Seconds to wait for another writer (SQLite).
         """
-        database = Database(url, course_id, wait)
-        if autograded is not None:
-            Files.sweep(autograded)
-        return cls(database, autograded, config)
+        return cls(Database(url, course_id, wait), autograded, config)
 
     def close(self) -> None:
         """Let go of the database."""
@@ -135,21 +132,16 @@ class Book:
         newest = {_key(item.result): item for item in batch}
         if not newest:
             return
-        with Files() as files:
-            for item in newest.values():
-                if self._autograded is not None and item.notebook is not None:
-                    stage_submission(files, self._autograded, item.result, item.notebook, _moment(item))
-            for tries_left in (2, 1, 0):
-                try:
-                    with self._database.writing() as connection:
-                        for student, chapter in self._enter(connection, newest):
-                            self._stage_removal(files, student, chapter)
-                        files.publish()
-                    return
-                except BookError as error:
-                    # A database with several writers at once: another one has just entered the same student.
-                    if not tries_left or not isinstance(error.__cause__, sa.exc.IntegrityError):
-                        raise
+        for tries_left in (2, 1, 0):
+            try:
+                with self._database.writing() as connection:
+                    taken_back = self._enter(connection, newest)
+                    publish(self._files(newest, taken_back))
+                return
+            except BookError as error:
+                # A database with several writers at once: another one has just entered the same student.
+                if not tries_left or not isinstance(error.__cause__, sa.exc.IntegrityError):
+                    raise
 
     def settle(self, chapters: Iterable[str]) -> None:
         """Work out late penalties anew for all submissions of these chapters: a due date may have moved."""
@@ -229,10 +221,16 @@ class Book:
         rows.record(connection, [_record(key, item) for key, item in told.items()], {*before, *old})
         return [key for key, row in old.items() if row is not None]
 
-    def _stage_removal(self, files: Files, student: str, chapter: str) -> None:
+    def _files(self, batch: Mapping[Key, Written], taken_back: Iterable[Key]) -> dict[Path, bytes | None]:
+        files: dict[Path, bytes | None] = {}
         if self._autograded is not None:
-            for name in (f"{chapter}.ipynb", "timestamp.txt"):
-                files.stage(folder_of(self._autograded, student, chapter) / name, None)
+            for item in batch.values():
+                if item.notebook is not None:
+                    student, chapter = item.result.student, item.result.chapter
+                    files |= files_of(self._autograded, student, chapter, item.notebook, _moment(item))
+            for student, chapter in taken_back:
+                files |= files_of(self._autograded, student, chapter, None)
+        return files
 
     def _charge(self, connection: sa.Connection, chapter: str, students: Sequence[str] | None) -> None:
         """Write the late penalty of each submitted notebook of a chapter."""
