@@ -38,6 +38,7 @@ _HOME = {
     "runtime_report": "runtime",
     "saved_ledger": "ledger",
     "sentinels": "guard",
+    "short_stack": "counted",
     "show_recording": "recordings",
     "sweep_segments": "sweep",
     "trace": "peak",
