@@ -13,7 +13,8 @@ from collections import Counter
 
 import graphviz
 import torch
-from autograder.lab import Check, device, draw_graph, launch_times, read_dot, show_recording, steps_per_node
+from autograder.lab import (Check, device, draw_graph, launch_times, read_dot, saved_ledger, short_stack, show_recording,
+                            steps_per_node)
 
 # %% [markdown]
 # You call `loss.backward()` and gradients appear. Nothing in your code says how. The answer was recorded while your
@@ -96,18 +97,17 @@ draw_graph(y)
 #
 # Difficulty: ●○○○○ · 8 minutes
 #
-# List the graph below a node as an indented outline would: each node with its depth, a node before what lies below it,
-# operands in order. If a node can be reached along two paths, it stands there twice.
+# Write a function that lists the graph below a node as an indented outline would: each node with its depth, a node before
+# what lies below it, operands in order. A node that can be reached along two paths is listed twice.
 #
 # <details><summary>Stuck?</summary>
 #
-# The list for a node is the node itself, followed by the lists of its next functions, each one deeper. That is a recursive
-# function with one extra argument.
+# The list for a node is the node itself, followed by the lists of its next functions, each one deeper.
 # </details>
 # <details><summary>Still stuck?</summary>
 #
-# `next_functions` holds pairs. The first entry of a pair is None where an operand needs no gradient: skip it. The name is
-# `type(node).__name__`; `node.name()` gives the C++ name, which differs for AccumulateGrad.
+# A function that calls itself can carry the depth along as an extra argument. Look at what `next_functions` of
+# `(torch.ones(3) * x).grad_fn` prints before you use its entries.
 # </details>
 
 # %% nbgrader={"grade": false, "grade_id": "walk", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -125,6 +125,9 @@ def walk(fn) -> list[tuple[int, str]]:
         (depth, `type(node).__name__`) in pre-order; the depth of `fn` is 0. One entry per path; None edges are skipped.
     """
     ### BEGIN SOLUTION
+    # Why this shape: the outline of a node is its own line and the outlines of its operands, one deeper. That sentence is the
+    # inner function, word for word. One list that all calls append to spares joining lists at every level; it is made anew
+    # in every call of walk, so that two walks share nothing. No set of visited nodes: walk lists paths.
     def below(node, depth):
         found.append((depth, type(node).__name__))
         for operand, _ in node.next_functions:
@@ -145,16 +148,27 @@ check = Check("walk", points=3)
 check("the graph of (x * w).sum()", lambda: walk(y.grad_fn),
       [(0, "SumBackward0"), (1, "MulBackward0"), (2, "AccumulateGrad"), (2, "AccumulateGrad")],
       hint="Four entries: the sum at depth 0, the product at 1, and one AccumulateGrad per leaf at 2.",
-      wrong=[(lambda v: len(v) == 1, "Only fn itself is listed. Add what the calls for its operands return, too."),
+      wrong=[([(0, "SumBackward0")], "Only fn itself is listed. Add what the calls for its operands return, too."),
              (lambda v: len(v) > 0 and v[0][0] == 1, "The depth of fn itself is 0."),
              (lambda v: any("::" in name for _, name in v), "Use type(node).__name__. node.name() is the C++ name."),
              (lambda v: any(" at 0x" in str(name) for _, name in v), "The name is type(node).__name__, not the node's text."),
              (lambda v: v[-1][1] == "SumBackward0", "A node comes before what lies below it. You listed it after."),
-             (lambda v: len(v) == 2, "AccumulateGrad is a node too. The walk ends at the leaves, not above them."),
+             ([(0, "SumBackward0"), (1, "MulBackward0")], "AccumulateGrad is a node too. The walk ends at the leaves, not above them."),
              (TypeError, "If walk returned None to itself, a `return` is missing.")])
-check("one entry per path", lambda: len(walk((x * x).grad_fn)), 3,
+check("one entry per path", lambda: walk((x * x).grad_fn), [(0, "MulBackward0"), (1, "AccumulateGrad"), (1, "AccumulateGrad")],
       hint="x * x has two edges to one leaf: the product, and the leaf once per edge.",
-      wrong={2: "You visited the leaf once. walk lists paths, so it appears once per edge."})
+      wrong=[([(0, "MulBackward0"), (1, "AccumulateGrad")], "You listed the leaf once. walk lists paths, so it appears once per edge.")])
+check("a None edge is skipped", lambda: walk((torch.ones(3) * x).grad_fn), [(0, "MulBackward0"), (1, "AccumulateGrad")],
+      hint="torch.ones(3) needs no gradient, so the first entry of next_functions is (None, 0). Skip it, and go on with the next.",
+      wrong={AttributeError: "Where an operand needs no gradient, next_functions holds None. Skip it.",
+             TypeError: "If walk returned None to itself, a `return` is missing. Where an operand needs no gradient, next_functions holds None: skip it."})
+check("pre-order", lambda: walk((x.exp() * w).grad_fn),
+      [(0, "MulBackward0"), (1, "ExpBackward0"), (2, "AccumulateGrad"), (1, "AccumulateGrad")],
+      hint="Pre-order: a node, then everything below its first operand, then everything below its second.",
+      wrong=[([(0, "MulBackward0"), (1, "ExpBackward0"), (1, "AccumulateGrad"), (2, "AccumulateGrad")],
+              "That is level by level. Pre-order goes down before it goes sideways."),
+             ([(0, "MulBackward0"), (1, "AccumulateGrad"), (1, "ExpBackward0"), (2, "AccumulateGrad")],
+              "The operands come in the wrong order: the first one first.")])
 ### BEGIN HIDDEN TESTS
 z = torch.randn(4, requires_grad=True)
 picks = torch.randint(0, 4, (6,)).tolist()
@@ -236,7 +250,8 @@ draw_graph(doubled)
 # returns for sixty. Code that recurses meets Python's recursion limit in a long chain. So: keep a set of the nodes that
 # you have seen, and a list of nodes still to visit.
 #
-# The next cell builds a chain that two of the exercises use.
+# The next cell builds a chain of 400 nodes. The checks of the next two exercises go down it on a *short stack*, with room for
+# 100 calls inside each other. Code that calls itself once per node fails there, as it fails on a longer chain with Python's usual room.
 
 # %% nbgrader={"grade": false, "grade_id": "long-chain", "locked": true, "schema_version": 3, "solution": false, "task": false}
 def long_chain(length: int) -> torch.Tensor:
@@ -247,14 +262,21 @@ def long_chain(length: int) -> torch.Tensor:
     return link
 
 
-LONG = long_chain(20_000)
+def doublings(times: int, leaf: torch.Tensor) -> torch.Tensor:
+    """`leaf` doubled so many times: times + 1 nodes and 2 ** times paths."""
+    for _ in range(times):
+        leaf = leaf + leaf
+    return leaf
+
+
+CHAIN = long_chain(400)
 
 # %% [markdown]
 # ### Exercise: nodes
 #
 # Difficulty: ●●○○○ · 12 minutes
 #
-# Every distinct node once. Two nodes are distinct when they are two objects (`is`), whatever they are called.
+# Write a function that lists every distinct node once. Two nodes are distinct when they are two objects (`is`), whatever they are called.
 #
 # <details><summary>Stuck?</summary>
 #
@@ -263,9 +285,7 @@ LONG = long_chain(20_000)
 # </details>
 # <details><summary>Still stuck?</summary>
 #
-# Mark a node as seen when you put it on the list, not when you take it off. Otherwise a shared node gets onto the list twice.
-# A dict keeps its insertion order, so `{root: None}` can be both the set and the answer. And `in` on a list looks at every
-# entry: with 20,000 nodes that takes 200 million comparisons.
+# Mark a node as seen when you put it on the list. If you mark it when you take it off, a shared node can be on the list twice by then.
 # </details>
 
 # %% nbgrader={"grade": false, "grade_id": "nodes", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -283,6 +303,9 @@ def nodes(root) -> list:
         Each once, `root` first, the rest in any order. Time linear in nodes and edges, at any depth.
     """
     ### BEGIN SOLUTION
+    # Why this shape: a dict answers "is it new?" without a search, and it keeps the order in which things went in, so it is the
+    # set of seen nodes and the answer at once. It holds the nodes themselves: a remembered id() may come to mean another node.
+    # The list of waiting nodes stands in for Python's own stack, which a long chain would use up.
     found = {root: None}
     waiting = [root]
     while waiting:
@@ -309,32 +332,47 @@ x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 w = torch.tensor([0.5, -1.0, 2.0], requires_grad=True)
 y = (x * w).sum()
 check = Check("nodes", points=3)
-check("the root comes first", lambda: names_of(nodes(y.grad_fn))[:1], ["SumBackward0"],
-      hint="The list begins with root itself.")
 check("every node of (x * w).sum()", lambda: sorted(names_of(nodes(y.grad_fn))),
       ["AccumulateGrad", "AccumulateGrad", "MulBackward0", "SumBackward0"],
       hint="The sum, the product, and one AccumulateGrad per leaf.",
-      wrong=[(lambda v: len(v) == 3, "Two nodes of the same type are two nodes. Compare nodes, not their names."),
-             (lambda v: v.count("SumBackward0") > 1, "The root stands there twice.")])
-check("a list comes back", lambda: type(nodes(y.grad_fn)).__name__, "list",
-      hint="list(...) makes a list of anything that can be gone through.")
+      wrong=[(["AccumulateGrad", "MulBackward0", "SumBackward0"], "Two nodes of the same type are two nodes. Compare nodes, not their names."),
+             (lambda v: v.count("SumBackward0") > 1, "The root is listed twice.")])
+check("a list, with the root first", lambda: [type(nodes(y.grad_fn)).__name__, names_of(nodes(y.grad_fn))[:1]], ["list", ["SumBackward0"]],
+      hint="The list begins with root itself.",
+      wrong=[(lambda v: v[0] != "list", "list(...) makes a list of anything that can be gone through.")])
 check("a shared node is listed once", lambda: len(nodes((x * x).grad_fn)), 2,
       hint="x * x has two nodes: the product, and one AccumulateGrad with two edges to it.",
       wrong={3: "You listed the leaf once per edge. It is one node: mark it as seen when you put it on your list."})
+check("None is no node", lambda: names_of(nodes((torch.ones(3) * x).grad_fn)), ["MulBackward0", "AccumulateGrad"],
+      hint="torch.ones(3) needs no gradient, so the first entry of next_functions is (None, 0). Skip it, and go on with the next.",
+      wrong=[(lambda v: "NoneType" in v, "None is not a node. Skip it."),
+             (AttributeError, "Where an operand needs no gradient, next_functions holds None. Skip it.")])
+check.that("a node is looked up, not searched for", lambda: [steps_per_node(nodes, 40), steps_per_node(nodes, 160)], lambda steps: steps[1] - steps[0] <= 30,
+           hint="Counted were the steps per node, on 40 nodes and on 160. They grow with the graph, so the work grows with the square of it: a search through a list looks at every entry. Use a set or a dict.")
+check("a chain of 400 nodes, on a short stack", lambda: short_stack(lambda: len(nodes(CHAIN.grad_fn))), 401,
+      hint="The chain has 400 negations and one leaf.",
+      wrong={RecursionError: "Your function calls itself once per node, and Python's stack is not that deep. Keep your own list of nodes still to visit."})
+check.that("twelve doublings take twelve visits", lambda: steps_per_node(nodes, 12, width=2), lambda steps: steps <= 300,
+           hint="Counted were the steps per node on twelve doublings: 13 nodes, but 2**12 paths. Visit every node once, not every path.")
 ### BEGIN HIDDEN TESTS
 z = torch.randn(4, requires_grad=True)
 branches = int(torch.randint(20, 60, ()))
 wide = z * torch.randn(4)
 for _ in range(branches):
     wide = wide + z.sin()
-deep = z
-for _ in range(60):
-    deep = deep + deep
-check("many nodes of a few kinds", lambda: [len(nodes(wide.grad_fn)), len({id(node) for node in nodes(wide.grad_fn)})],
+
+
+def how_many(root):
+    """Entries of a list, and distinct nodes in it."""
+    found = nodes(root)
+    return [len(found), len({id(node) for node in found})]
+
+
+check("many nodes of a few kinds", lambda: how_many(wide.grad_fn),
       [2 * branches + 2, 2 * branches + 2],
       hint="Every operation of the forward pass made a node of its own; the leaf adds one; None is no node.",
-      wrong=[(lambda v: 2 < v[0] <= 5, "Two nodes of the same type are two nodes. Compare nodes, not their names."),
-             (lambda v: v[0] > v[1], "Some nodes stand in the list twice. Mark a node as seen when you put it on your list.")])
+      wrong=[(lambda v: v[0] == v[1] <= 4, "Two nodes of the same type are two nodes. Compare nodes, not their names."),
+             (lambda v: v[0] > v[1], "Some nodes are listed twice. Mark a node as seen when you put it on your list.")])
 check("an operand without gradient is no node", lambda: sorted(names_of(nodes((torch.randn(4) * z).exp().grad_fn))),
       ["AccumulateGrad", "ExpBackward0", "MulBackward0"],
       hint="Where an operand needs no gradient, next_functions holds None. Skip it.",
@@ -346,21 +384,14 @@ check("the root comes first, from the middle of a graph too",
 check("one graph after another", lambda: [sorted(names_of(found)) for found in (nodes(torch.stack([z, z.exp(), z.sin()]).grad_fn), nodes(z.exp().grad_fn))],
       [["AccumulateGrad", "ExpBackward0", "SinBackward0", "StackBackward0"], ["AccumulateGrad", "ExpBackward0"]],
       hint="Two graphs, one after the other: an operation of three operands, then one of one. Go through all of next_functions, and let each call have a list of its own.")
-def on_the_long_chain():
-    """What comes of the long chain; whoever searches would be at it for seconds, so that is asked on a short one first."""
-    if steps_per_node(nodes, 400) > 180:
-        return "a search through a list"
-    return len(nodes(LONG.grad_fn))
-
-
-check.that("a node is looked up, not searched for", lambda: steps_per_node(nodes, 400), lambda steps: steps <= 180,
-           hint="The time grows with the square of the graph: a search through a list looks at every entry. Use a set or a dict.",
-           wrong={RecursionError: "Python's stack is not that deep. Keep your own list of nodes still to visit."})
-check("a chain of 20,000 nodes", lambda: on_the_long_chain(), 20_001,
-      hint="The chain has 20,000 negations and one leaf, to be listed in well under a second.",
-      wrong={RecursionError: "Python's stack is not that deep. Keep your own list of nodes still to visit.",
-             "a search through a list": "A search through a list looks at every entry: 20,000 nodes are 200 million looks. Use a set or a dict."})
-check("sixty doublings", lambda: len(nodes(deep.grad_fn)), 61, limit=2,
+check("the root may be a leaf's own node", lambda: names_of(nodes((z * 2).grad_fn.next_functions[0][0])), ["AccumulateGrad"],
+      hint="Below an AccumulateGrad nothing follows: it is the only node.")
+check.that("looked up on longer chains, too", lambda: [steps_per_node(nodes, 60), steps_per_node(nodes, 240)], lambda steps: steps[1] - steps[0] <= 45,
+           hint="The steps per node grow with the graph, so the work grows with the square of it: a search through a list looks at every entry. Use a set or a dict.")
+check("as deep as you like", lambda: short_stack(lambda: len(nodes((CHAIN * z).sin().grad_fn)), 90), 404,
+      hint="400 negations and their leaf, a product with a leaf of its own, and a sine.",
+      wrong={RecursionError: "Your function calls itself once per node, and Python's stack is not that deep. Keep your own list of nodes still to visit."})
+check("sixty doublings", lambda: len(nodes(doublings(60, z).grad_fn)), 61, limit=2,
       hint="There are 61 nodes but 2**60 paths. Visit every node once, not every path.")
 ### END HIDDEN TESTS
 check.report()
@@ -405,19 +436,17 @@ print("thawed again:", weight.requires_grad_(True).requires_grad)
 #
 # Difficulty: ●●●○○ · 15 minutes
 #
-# The tensors that would receive a gradient if you called backward now. This is the question behind "why is this parameter's
-# `.grad` None": is it in the list at all?
+# Write a function that lists the tensors that would receive a gradient if you called backward now. It answers the question "why
+# is this parameter's `.grad` None?": is the parameter in the list at all?
 #
 # <details><summary>Stuck?</summary>
 #
-# An AccumulateGrad node has its leaf in `.variable`. Visit every node once, as in `nodes`, and collect the leaves. Look at
-# `requires_grad` for those frozen since.
+# An AccumulateGrad node has its leaf in `.variable`. Visit every node once, as in `nodes`, and collect the leaves.
 # </details>
 # <details><summary>Still stuck?</summary>
 #
-# The order is that of `walk`: first operand first, all the way down. With a list used as a stack, push the operands in reverse.
-# Mark a node as seen when you *take it off* the stack: a node pushed early can be met earlier along another way. Keep the nodes
-# themselves in your set; an `id(node)` says something only as long as the node lives.
+# The order is that of `walk`: first operand first, all the way down. A node that was pushed early can be met earlier along another
+# way. So mark a node as seen when you *take it off* the stack.
 # </details>
 
 # %% nbgrader={"grade": false, "grade_id": "leaves", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -436,6 +465,9 @@ def leaves(root) -> list[torch.Tensor]:
         (requires_grad is False) is left out. Time linear in nodes and edges, at any depth.
     """
     ### BEGIN SOLUTION
+    # Why this shape: a stack goes down before it goes sideways, which is pre-order, if operands are pushed in reverse. A node can
+    # be pushed twice before it is met; the earlier meeting counts, so it is marked when it comes off. The set holds nodes, never
+    # tensors: `in` would compare a tensor's elements. Whether a leaf is frozen is asked now, since the graph does not know.
     found, seen, waiting = [], set(), [root]
     while waiting:
         node = waiting.pop()
@@ -455,23 +487,49 @@ def called(found, known):
     return [next((name for name, tensor in known.items() if tensor is leaf), "a stranger") for leaf in found]
 
 
+def frozen_since():
+    """A product of x and of a leaf that was frozen after it was recorded."""
+    frozen = torch.ones(3, requires_grad=True)
+    out = x * frozen
+    frozen.requires_grad_(False)
+    return out
+
+
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 w = torch.tensor([0.5, -1.0, 2.0], requires_grad=True)
 check = Check("leaves", points=3)
 check("the leaves of (x * w).sum()", lambda: called(leaves((x * w).sum().grad_fn), {"x": x, "w": w}), ["x", "w"],
       hint="x is the first operand, w the second.",
       wrong=[(lambda v: "a stranger" in v, "Return the leaves themselves, node.variable: no nodes, no copies, no detached tensors."),
-             (lambda v: v == ["w", "x"], "The first operand comes first. A stack turns the order round: push the operands in reverse."),
-             (RuntimeError, "`in` on a list of tensors compares their elements. Compare nodes, or use `is`.")])
+             (["w", "x"], "The first operand comes first. A stack turns the order round: push the operands in reverse."),
+             (RuntimeError, "`in` on a list of tensors compares their elements, and that raises. Compare nodes, or use `is`.")])
 check("a leaf used twice is listed once", lambda: called(leaves((x * x * w).grad_fn), {"x": x, "w": w}), ["x", "w"],
       hint="Distinct leaves: x once, then w.",
       wrong=[(lambda v: "a stranger" in v, "Return the leaves themselves, node.variable: no nodes, no copies, no detached tensors."),
-             (lambda v: v == ["w", "x"], "Both are there, but not in pre-order. Go down the first operand to the end before you turn to the second."),
-             (lambda v: v.count("x") == 2, "x stands there twice: once per edge. Visit every node once."),
-             (RuntimeError, "`in` on a list of tensors compares their elements. Compare nodes, or use `is`.")])
-check("data is no leaf of the graph", lambda: called(leaves((x * torch.ones(3)).grad_fn), {"x": x}), ["x"],
-      wrong=[(lambda v: "a stranger" in v, "Return the leaves themselves, node.variable: no nodes, no copies, no detached tensors.")],
-      hint="Where an operand needs no gradient, next_functions holds None. Skip it.")
+             (["w", "x"], "Both are there, but not in pre-order. Go down the first operand to the end before you turn to the second."),
+             (lambda v: v.count("x") == 2, "x is listed twice: once per edge. Visit every node once."),
+             (RuntimeError, "`in` on a list of tensors compares their elements, and that raises. Compare nodes, or use `is`.")])
+check("data is no leaf of the graph", lambda: called(leaves((torch.ones(3) * x).grad_fn), {"x": x}), ["x"],
+      wrong=[(lambda v: "a stranger" in v, "Return the leaves themselves, node.variable: no nodes, no copies, no detached tensors."),
+             (AttributeError, "Where an operand needs no gradient, next_functions holds None. Skip it.")],
+      hint="torch.ones(3) needs no gradient, so the first entry of next_functions is (None, 0). Skip it, and go on with the next.")
+check("a leaf is listed where it is first met", lambda: called(leaves(((w.exp() + x.sin()) * w).grad_fn), {"x": x, "w": w}), ["w", "x"],
+      hint="Pre-order goes down the first factor to the end: it meets w below exp, then x below sin. The second factor is w again.",
+      wrong=[(lambda v: "a stranger" in v, "Return the leaves themselves, node.variable: no nodes, no copies, no detached tensors."),
+             (["x", "w"], "w is met first, below exp. If you mark nodes as seen when you push them, the later meeting wins. Mark them when you pop them."),
+             (RuntimeError, "`in` on a list of tensors compares their elements, and that raises. Compare nodes, or use `is`.")])
+check("a leaf that was frozen since is left out", lambda: called(leaves(frozen_since().grad_fn), {"x": x, "w": w}), ["x"],
+      hint="Ask the leaf now: node.variable.requires_grad.",
+      wrong=[(lambda v: v == ["x", "a stranger"], "Freezing leaves the node in the graph. Ask the leaf now: node.variable.requires_grad.")])
+check("a leaf's own node as root, a leaf without dimensions", lambda: [list(leaf.shape) for leaf in leaves((torch.zeros((), requires_grad=True) * 2).grad_fn.next_functions[0][0])], [[]],
+      hint="Look at the root as at any other node: here it is an AccumulateGrad, and its leaf has shape ().")
+check.that("a node is looked up, not searched for", lambda: [steps_per_node(leaves, 40), steps_per_node(leaves, 160)], lambda steps: steps[1] - steps[0] <= 30,
+           hint="Counted were the steps per node, on 40 nodes and on 160. They grow with the graph, so the work grows with the square of it: a search through a list looks at every entry. Use a set or a dict.")
+check("a chain of 400 nodes, on a short stack", lambda: short_stack(lambda: [list(leaf.shape) for leaf in leaves(CHAIN.grad_fn)]), [[]],
+      hint="One leaf, of no dimensions, at the end of the chain.",
+      wrong={RecursionError: "Your function calls itself once per node, and Python's stack is not that deep. Keep your own list of nodes still to visit."})
+check.that("twelve doublings take twelve visits", lambda: steps_per_node(leaves, 12, width=2), lambda steps: steps <= 300,
+           hint="Counted were the steps per node on twelve doublings: 13 nodes, but 2**12 paths. Visit every node once, not every path.")
 ### BEGIN HIDDEN TESTS
 pool = {name: torch.ones(2, requires_grad=True) for name in ("a", "b", "c", "d", "e")}
 order = torch.randperm(5).tolist()
@@ -493,16 +551,13 @@ twin = double.detach().requires_grad_()  # another leaf over the same memory
 trained = torch.randn(2, dtype=torch.float64, requires_grad=True)
 trained.grad = torch.ones(2, dtype=torch.float64)
 relatives = {"double": double, "twin": twin, "trained": trained}
-deep = a
-for _ in range(60):
-    deep = deep + deep
 check("in pre-order", lambda: called(leaves(leftmost.grad_fn), pool), ["abcde"[i] for i in order],
       hint="Everything below the first operand comes before the second operand.",
       wrong=[(lambda v: sorted(v) == sorted(set(v)) and len(v) == 5,
               "All leaves are there, but not in pre-order. Go down the first operand to the end before you turn to the second.")])
-check("a leaf stands where it is first met", lambda: called(leaves(((b.exp() + a.sin()) * b).grad_fn), pool), ["b", "a"],
-      hint="Pre-order meets b below exp first, then a.",
-      wrong=[(lambda v: v == ["a", "b"],
+check("the first meeting counts", lambda: called(leaves(((b.exp() + a.sin() + pool["c"].cos()) * b).grad_fn), pool), ["b", "a", "c"],
+      hint="Pre-order meets b below exp first, then a, then c.",
+      wrong=[(["a", "c", "b"],
               "b is met first, below exp. If you mark nodes as seen when you push them, the later meeting wins. Mark them when you pop them.")])
 check("a leaf frozen since is left out", lambda: called(leaves(mixed.grad_fn), {str(i): leaf for i, leaf in enumerate(stack)}),
       [str(i) for i in range(6) if i not in frozen],
@@ -519,21 +574,12 @@ check("one graph after another", lambda: [called(found, pool) for found in [leav
       hint="Twenty graphs that live no longer than a call, with an operation of three operands or of one. Go through all of next_functions. Let each call have a list of its own, and remember nothing by id: that of a node that is gone may be that of the next.")
 check("the root may be an AccumulateGrad", lambda: called(leaves((a * 2).grad_fn.next_functions[0][0]), pool), ["a"],
       hint="Look at the root as at any other node.")
-def on_the_long_chain():
-    """What comes of the long chain; whoever searches would be at it for seconds, so that is asked on a short one first."""
-    if steps_per_node(leaves, 400) > 180:
-        return "a search through a list"
-    return [list(leaf.shape) for leaf in leaves(LONG.grad_fn)]
-
-
-check.that("a node is looked up, not searched for", lambda: steps_per_node(leaves, 400), lambda steps: steps <= 180,
-           hint="The time grows with the square of the graph: a search through a list looks at every entry. Use a set or a dict.",
-           wrong={RecursionError: "Python's stack is not that deep. Keep your own list of nodes still to visit."})
-check("a chain of 20,000 nodes", lambda: on_the_long_chain(), [[]],
-      hint="One leaf, of no dimensions, at the end of the chain.",
-      wrong={RecursionError: "Python's stack is not that deep. Keep your own list of nodes still to visit.",
-             "a search through a list": "A search through a list looks at every entry: 20,000 nodes are 200 million looks. Use a set or a dict."})
-check("sixty doublings", lambda: called(leaves(deep.grad_fn), pool), ["a"], limit=2,
+check.that("looked up on longer chains, too", lambda: [steps_per_node(leaves, 60), steps_per_node(leaves, 240)], lambda steps: steps[1] - steps[0] <= 45,
+           hint="The steps per node grow with the graph, so the work grows with the square of it: a search through a list looks at every entry. Use a set or a dict.")
+check("as deep as you like", lambda: short_stack(lambda: called(leaves((CHAIN * a).sum().grad_fn), {"a": a}), 90), ["a stranger", "a"],
+      hint="The chain's own leaf at its end, then a.",
+      wrong={RecursionError: "Your function calls itself once per node, and Python's stack is not that deep. Keep your own list of nodes still to visit."})
+check("sixty doublings", lambda: called(leaves(doublings(60, a).grad_fn), pool), ["a"], limit=2,
       hint="There are 61 nodes but 2**60 paths. Visit every node once, not every path.")
 ### END HIDDEN TESTS
 check.report()
@@ -610,7 +656,7 @@ draw_graph(small_network(x))
 #
 # Difficulty: ●●○○○ · 12 minutes
 #
-# The tensors that one node saved, by name.
+# Write a function that returns the tensors which one node saved, by name.
 #
 # <details><summary>Stuck?</summary>
 #
@@ -618,8 +664,7 @@ draw_graph(small_network(x))
 # </details>
 # <details><summary>Still stuck?</summary>
 #
-# There are three cases: a tensor, a tuple whose entries may be tensors or None, and everything else. Number a tuple's entries before you drop
-# any: the None before an index says which dimension it belongs to. Attributes that begin with `_raw_saved_` are the same things in packed form; leave them.
+# Print all of them for `(x * w).grad_fn`, `x.sum(0).grad_fn` and the node of `picked` above. There are three kinds of values.
 # </details>
 
 # %% nbgrader={"grade": false, "grade_id": "saved", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -634,8 +679,8 @@ def saved(node) -> dict[str, torch.Tensor]:
     Returns
     -------
     dict of str to torch.Tensor
-        By attribute name without `_saved_`; the i-th entry of a tuple is `name[i]`. The tensors themselves: no copies, not
-        detached. What is no tensor is left out.
+        By attribute name without `_saved_`. The tensor at place i of a tuple is `name[i]`: None keeps its place. The tensors
+        themselves: no copies, not detached. What is no tensor is left out.
         Empty for the node of a custom `torch.autograd.Function`.
 
     Raises
@@ -644,6 +689,9 @@ def saved(node) -> dict[str, torch.Tensor]:
         If the graph was released and the node had saved a tensor: PyTorch's own error, passed through.
     """
     ### BEGIN SOLUTION
+    # Why this shape: a tuple and a single value are made alike first, as a dict of names and values, and then there is one rule
+    # for both: keep the tensors. Numbering before filtering lets None keep its place. Nothing is caught: on a released graph
+    # getattr raises PyTorch's own error, and no other words would be better.
     found = {}
     for attribute in dir(node):
         if not attribute.startswith("_saved_"):
@@ -656,8 +704,21 @@ def saved(node) -> dict[str, torch.Tensor]:
 
 
 # %% nbgrader={"grade": true, "grade_id": "check-saved", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+class Half(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x / 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad / 2
+
+
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 w = torch.tensor([0.5, -1.0, 2.0], requires_grad=True)
+over = x.exp()
+over.sum().backward()
 check = Check("saved", points=3)
 check("a product saves both factors", lambda: {key: tensor.detach() for key, tensor in saved((x * w).grad_fn).items()},
       {"other": torch.tensor([0.5, -1.0, 2.0]), "self": torch.tensor([1.0, 2.0, 3.0])},
@@ -667,6 +728,17 @@ check("a product saves both factors", lambda: {key: tensor.detach() for key, ten
 check("what is no tensor is left out", lambda: sorted(saved(x.sum(0).grad_fn)), [],
       hint="The sum saved a dimension and a shape, but no tensor.",
       wrong=[(lambda v: len(v) > 0, "A dimension, a flag and a shape are no tensors.")])
+check("a tuple's tensor at its place", lambda: saved(torch.eye(3).mul(x)[:, torch.tensor([2, 0])].grad_fn), {"indices[1]": torch.tensor([2, 0])},
+      hint="[:, index] saved the tuple (None, index): one tensor, at place 1.",
+      wrong=[(lambda v: "indices[0]" in v, "Number the entries before you leave out None: the tensor is at place 1."),
+             (lambda v: "indices" in v, "Look inside a tuple: its tensors are name[i]."),
+             (lambda v: len(v) == 0, "A tuple may hold tensors. Look inside.")])
+check("the tensors themselves", lambda: ["x" if tensor is x else "another tensor" for tensor in saved((x * x).grad_fn).values()], ["x", "x"],
+      hint="Saving is a reference. Return what the attribute holds: no clone, no detach.")
+check("nothing for a custom Function", lambda: saved(Half.apply(x).grad_fn), {},
+      hint="A custom Function's node has no `_saved_` attributes. `saved_tensors` is another door: leave it.")
+check.raises("a released graph raises PyTorch's error", lambda: saved(over.grad_fn), RuntimeError, match="second time|freed",
+             hint="On a released graph PyTorch raises when you read what was saved. Let it through.")
 ### BEGIN HIDDEN TESTS
 class Scale(torch.autograd.Function):
     @staticmethod
@@ -725,7 +797,7 @@ check.report()
 #
 # Difficulty: ●●●○○ · 15 minutes
 #
-# Your own drawing of a graph, with the graphviz package: `graphviz.Digraph()` is a drawing, `.node(name, label)` adds a box and
+# Write a function that draws a graph, with the graphviz package: `graphviz.Digraph()` is a drawing, `.node(name, label)` adds a box and
 # `.edge(tail, head)` an arrow. It needs no `dot` program until it is shown. Names are strings; two boxes with one name are one box.
 #
 # <details><summary>Stuck?</summary>
@@ -735,8 +807,8 @@ check.report()
 # </details>
 # <details><summary>Still stuck?</summary>
 #
-# Add a node's edges when you visit it, once. Its operands may have a number already, or get the next one. `str(tuple(leaf.shape))` is "(3,)";
-# `str(leaf.shape)` would be "torch.Size([3])". If a name is `str(id(node))`, keep the node alive as well.
+# An edge may be added before its head has a box of its own: graphviz goes by names. So all of a node's edges can be added when you
+# visit it.
 # </details>
 
 # %% nbgrader={"grade": false, "grade_id": "draw", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -756,6 +828,8 @@ def draw(root) -> graphviz.Digraph:
         `str(tuple(leaf.shape))`; other labels contain `type(node).__name__`. Time linear in nodes and edges.
     """
     ### BEGIN SOLUTION
+    # Why this shape: it is `nodes` with two lines more. A number per node is a short name that no other node has, and the dict
+    # that gives it is the set of seen nodes as well. Each node adds its own edges, when it is visited, so each edge comes once.
     drawing = graphviz.Digraph(node_attr={"shape": "box"})
     numbers, waiting = {root: "0"}, [root]
     while waiting:
@@ -804,18 +878,39 @@ def shapes(drawing, wanted):
     return sorted([text for text in wanted if text in label] for label in picture(drawing).labels.values() if "AccumulateGrad" in label)
 
 
+def counts(drawing):
+    """How many boxes and arrows."""
+    shown = picture(drawing)
+    return [len(shown.labels), len(shown.edges)]
+
+
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 w = torch.tensor([0.5, -1.0, 2.0], requires_grad=True)
 y = (x * w).sum()
 check = Check("draw", points=2)
 check("one box per node", lambda: boxes(draw(y.grad_fn)), ["AccumulateGrad", "AccumulateGrad", "MulBackward0", "SumBackward0"],
       hint="Four boxes: the sum, the product, and one per leaf. Each label contains the node's type.",
-      wrong=[(lambda v: len(v) == 3, "Two boxes became one: they have the same name. Give each node a name of its own."),
+      wrong=[(["AccumulateGrad", "MulBackward0", "SumBackward0"], "Two boxes became one: they have the same name. Give each node a name of its own."),
              (lambda v: any("no node" in kind for kind in v), "A label must contain type(node).__name__. An edge to a name without a box makes an empty box.")])
 check("arrows go from a node to its next functions", lambda: arrows(draw(y.grad_fn)),
       [("MulBackward0", "AccumulateGrad"), ("MulBackward0", "AccumulateGrad"), ("SumBackward0", "MulBackward0")],
       hint="Three arrows: from the sum to the product, and from the product to each leaf.",
       wrong=[(lambda v: ("AccumulateGrad", "MulBackward0") in v, "Your arrows point from operand to result. Draw them the way next_functions points.")])
+check("an operand that is used twice has two arrows", lambda: arrows(draw((x * x).grad_fn)), [("MulBackward0", "AccumulateGrad")] * 2,
+      hint="x * x has two edges to one leaf. Draw both.",
+      wrong=[(lambda v: len(v) == 1, "Parallel edges became one. Draw one per entry of next_functions, in a drawing that is not strict.")])
+check("a leaf's label has its shape", lambda: shapes(draw((x * 2).grad_fn), ["(3,)"]), [["(3,)"]],
+      hint="A leaf's label contains str(tuple(leaf.shape)), here (3,).",
+      wrong=[([[]], "A leaf's label needs the shape as a tuple: str(tuple(leaf.shape)), not torch.Size([...]).")])
+check("None has no box and no arrow", lambda: [boxes(draw((torch.ones(3) * x).grad_fn)), counts(draw((torch.ones(3) * x).grad_fn))],
+      [["AccumulateGrad", "MulBackward0"], [2, 1]],
+      hint="torch.ones(3) needs no gradient, so the first entry of next_functions is (None, 0). Skip it, and go on with the next.",
+      wrong=[(lambda v: any("no node" in kind for kind in v[0]), "None is no node and has no box."),
+             (AttributeError, "Where an operand needs no gradient, next_functions holds None. Skip it.")])
+check.that("a node is looked up, not searched for", lambda: [steps_per_node(draw, 40), steps_per_node(draw, 160)], lambda steps: steps[1] - steps[0] <= 30,
+           hint="Counted were the steps per node, on 40 nodes and on 160. They grow with the graph, so the work grows with the square of it: a search through a list looks at every entry. Use a set or a dict.")
+check.that("twelve doublings take twelve visits", lambda: steps_per_node(draw, 12, width=2), lambda steps: steps <= 300,
+           hint="Counted were the steps per node on twelve doublings: 13 nodes, but 2**12 paths. Visit every node once, not every path.")
 ### BEGIN HIDDEN TESTS
 rows, cols = int(torch.randint(2, 90, ())), int(torch.randint(2, 90, ()))
 z = torch.randn(rows, cols, requires_grad=True)
@@ -824,9 +919,6 @@ branches = int(torch.randint(20, 60, ()))
 wide = torch.zeros(())
 for _ in range(branches):
     wide = wide + z.exp().sin().sum()
-deep = x
-for _ in range(60):
-    deep = deep + deep
 check("both edges of x * x", lambda: arrows(draw((z * z).grad_fn)), [("MulBackward0", "AccumulateGrad")] * 2,
       hint="x * x has two edges to one leaf. Draw both.",
       wrong=[(lambda v: len(v) == 1, "Parallel edges became one. Draw one per entry of next_functions, in a drawing that is not strict."),
@@ -835,10 +927,10 @@ check("the shape of each leaf", lambda: shapes(draw((z * scalar).grad_fn), [str(
       [["()"], [f"({rows}, {cols})"]],
       hint="A leaf's label contains str(tuple(leaf.shape)).",
       wrong=[(lambda v: v == [[], []], "A leaf's label needs the shape as a tuple: str(tuple(leaf.shape)), not torch.Size([...]).")])
-check("many nodes of a few kinds", lambda: [len(boxes(draw(wide.grad_fn))), len(arrows(draw(wide.grad_fn)))],
+check("many nodes of a few kinds", lambda: counts(draw(wide.grad_fn)),
       [4 * branches + 1, 5 * branches - 1],
       hint="One box for each operation, one for the leaf, none for a None; each branch adds its arrows.",
-      wrong=[(lambda v: 1 < v[0] <= 6, "All nodes of one type became one box. Give each node a name of its own.")])
+      wrong=[(lambda v: 1 < v[0] <= 5, "All nodes of one type became one box. Give each node a name of its own.")])
 check("an operand without gradient is no box", lambda: boxes(draw((z * torch.randn(rows, cols)).exp().grad_fn)),
       ["AccumulateGrad", "ExpBackward0", "MulBackward0"],
       hint="Where an operand needs no gradient, next_functions holds None. Skip it.",
@@ -846,9 +938,9 @@ check("an operand without gradient is no box", lambda: boxes(draw((z * torch.ran
 check("one drawing after another", lambda: [boxes(drawing) for drawing in (draw(torch.stack([z, z.exp(), z.sin()]).sum().grad_fn), draw(z.exp().grad_fn))],
       [["AccumulateGrad", "ExpBackward0", "SinBackward0", "StackBackward0", "SumBackward0"], ["AccumulateGrad", "ExpBackward0"]],
       hint="Two drawings, one after the other: an operation of three operands, then one of one. Go through all of next_functions, and let each call make a drawing of its own.")
-check.that("a node is looked up, not searched for", lambda: steps_per_node(draw, 400), lambda steps: steps <= 180,
-           hint="The time grows with the square of the graph: a search through a list looks at every entry. Use a set or a dict.")
-check("sixty doublings", lambda: [len(boxes(draw(deep.grad_fn))), len(arrows(draw(deep.grad_fn)))], [61, 120], limit=2,
+check.that("looked up on longer chains, too", lambda: [steps_per_node(draw, 60), steps_per_node(draw, 240)], lambda steps: steps[1] - steps[0] <= 45,
+           hint="The steps per node grow with the graph, so the work grows with the square of it: a search through a list looks at every entry. Use a set or a dict.")
+check("sixty doublings", lambda: counts(draw(doublings(60, scalar).grad_fn)), [61, 120], limit=2,
       hint="There are 61 nodes, 120 edges and 2**60 paths. Visit every node once.",
       wrong=[(lambda v: 1 < v[0] < 61, "Several boxes became one: they have the same name. Give each node a name of its own."),
              (lambda v: v[1] == 60, "Parallel edges became one. Draw one per entry of next_functions, in a drawing that is not strict.")])
@@ -990,18 +1082,17 @@ plt.show()
 #
 # Difficulty: ●●●○○ · 15 minutes
 #
-# Plain gradient descent: `p ← p − lr · ∂loss/∂p`, for each parameter, in place.
+# Write plain gradient descent: `p ← p − lr · ∂loss/∂p`, for each parameter, in place, as often as asked.
 #
 # <details><summary>Stuck?</summary>
 #
 # In each step: compute the loss once, note it as a float, get the gradients, update under `torch.no_grad()` with an operation
-# that ends in `_` or with `-=`. Think about what may lie in `.grad` before you start.
+# that ends in `_` or with `-=`.
 # </details>
 # <details><summary>Still stuck?</summary>
 #
-# `p = p - lr * p.grad` makes a new tensor and leaves the caller's untouched. A parameter that the loss does not use has `.grad` None after
-# backward, or, with `torch.autograd.grad(..., allow_unused=True)`, a None in its place: skip it. Clear gradients
-# before the first step and after the last.
+# Ask yourself of every parameter what lies in its `.grad` before the first backward, and what lies there after a backward whose loss
+# does not use it.
 # </details>
 
 # %% nbgrader={"grade": false, "grade_id": "descend", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1026,6 +1117,9 @@ def descend(params, loss_fn, lr, steps) -> list[float]:
         The loss before each step. A `.grad` found on a parameter is ignored, and gone afterwards: None or zero.
     """
     ### BEGIN SOLUTION
+    # Why this shape: gradients are set to None before the first step and right after each use, so that backward never adds to
+    # anything old and nothing is left at the end. None also tells which parameters the loss did not use. All gradients are there
+    # before the first parameter changes, since backward has run for all of them.
     history = []
     for p in params:
         p.grad = None
@@ -1053,19 +1147,49 @@ def parabola(start, lr, steps, stale=None):
     return {"losses": history, "v": alias.clone(), "left": 0.0 if v.grad is None else v.grad.abs().sum().item()}
 
 
+def idle_too(start, stays):
+    """One step on (v - 3)**2 with a parameter before v that the loss does not use: where both end."""
+    idle, v = (torch.tensor(values, requires_grad=True) for values in ([stays], start))
+    descend([idle, v], lambda: ((v - 3) ** 2).sum(), 0.25, 1)
+    return [v.tolist(), idle.tolist()]
+
+
+def calls_in(steps):
+    """How often the loss is computed."""
+    v, calls = torch.ones(1, requires_grad=True), []
+
+    def loss_fn():
+        calls.append(len(calls))
+        return (v ** 2).sum()
+
+    descend([v], loss_fn, 0.1, steps)
+    return len(calls)
+
+
 check = Check("descend", points=3)
 check("the loss before each step", lambda: parabola([1.0], 0.25, 3)["losses"], [4.0, 1.0, 0.25],
       hint="From v = 1 with lr = 0.25 the distance to 3 halves in each step: 2, 1, 0.5, so the losses are 4, 1, 0.25.",
       wrong=[(lambda v: v == [1.0, 0.25, 0.0625], "That is the loss after each step. Note the loss first, then step."),
              (lambda v: v == [4.0, 4.0, 4.0], "The parameter never changed. `p = p - ...` makes a new tensor; update the one you were given."),
              (lambda v: v == [4.0, 1.0, 0.25], "Return a list of floats: loss.item() makes one of a tensor."),
-             (lambda v: len(v) == 3 and v[:2] == [4.0, 1.0], "The third step went wrong: gradients of earlier steps are still in .grad."),
-             (RuntimeError, "A leaf may be changed in place only under torch.no_grad(), and a loss needs a graph, so compute it outside.")])
+             (RuntimeError, "A leaf that requires a gradient may be changed in place only under torch.no_grad(), and a loss needs a graph, so compute it outside.")])
 check("the parameter itself moves", lambda: parabola([1.0], 0.25, 2)["v"].tolist(), [2.5],
       hint="After two steps v is 2.5, in the memory that it had.",
       wrong=[(lambda v: v == [1.0], "Nothing was written into v's memory. `p = p - ...` makes a new tensor, and `p.data = ...` gives p other memory. Write into the one you were given."),
              (lambda v: v == [3.5], "The second step went wrong: the gradient of the first step is still in .grad."),
              (RuntimeError, "A leaf may be changed in place only under torch.no_grad().")])
+check("a gradient found there is ignored, and gone afterwards", lambda: [parabola([1.0], 0.25, 1, stale=100.0)[key] for key in ("v", "left")], [torch.tensor([2.0], dtype=torch.float64), 0.0],
+      hint="v goes from 1 to 2, and its .grad is None or zero afterwards.",
+      wrong=[(lambda v: v[0] == [-23.0], "Something may lie in .grad before the first step. backward adds to it: clear it first."),
+             (lambda v: v[0] == [2.0] and v[1] != 0, "The step is right, but a gradient is left. Clear it after the last step too.")])
+check("a parameter that the loss does not use stays", lambda: idle_too([1.0], 7.0), [[2.0], [7.0]],
+      hint="The loss uses v, which comes last, and not idle, which comes first. v goes from 1 to 2, idle stays at 7.",
+      wrong=[(TypeError, "A parameter that the loss does not use has no gradient: it is None. Skip it."),
+             ([[1.0], [7.0]], "v was not changed. If you end the loop at the parameter that the loss does not use, go on with the next instead."),
+             (RuntimeError, "Two causes are common: a leaf was changed outside torch.no_grad(), or autograd.grad met a parameter that the loss does not use. It needs allow_unused=True; then skip the None.")])
+check("loss_fn is called once per step", lambda: calls_in(3), 3,
+      hint="loss_fn is costly. Call it once per step, and use that loss for its value and for backward.",
+      wrong={6: "loss_fn ran twice per step. Use one loss for its value and for backward."})
 ### BEGIN HIDDEN TESTS
 start = torch.randn(3, dtype=torch.float64)
 rate = 0.1 + 0.2 * torch.rand((), dtype=torch.float64).item()
@@ -1116,9 +1240,9 @@ check("no gradient is left", lambda: parabola(start.tolist(), rate, 3, stale=1.0
 check("all parameters step from the same loss", lambda: [several()["a"], several()["b"]],
       [start - rate * (2 * start + 2.0), torch.full((2, 2), 0.5, dtype=torch.float64) - rate * start.sum()],
       hint="One backward gives the gradients of all parameters. Compute them all before you change any.",
-      wrong=[(lambda v: v[1] == [[0.5, 0.5], [0.5, 0.5]], "One parameter was not changed. Before it stands one that the loss does not use: skip that one, and go on with the next."),
+      wrong=[(lambda v: v[1] == [[0.5, 0.5], [0.5, 0.5]], "b, which comes last, was not changed. If you end the loop at the parameter that the loss does not use, go on with the next instead."),
              (TypeError, "A parameter that the loss does not use has no gradient: it is None. Skip it."),
-             (RuntimeError, "Either a leaf was changed outside torch.no_grad(), or autograd.grad met a parameter that the loss does not use: it needs allow_unused=True; then skip the None.")])
+             (RuntimeError, "Two causes are common: a leaf was changed outside torch.no_grad(), or autograd.grad met a parameter that the loss does not use. It needs allow_unused=True; then skip the None.")])
 check("the loss is computed once per step", lambda: several()["calls"], 1,
       hint="loss_fn is costly. Call it once per step, and use that loss for its value and for backward.",
       wrong={TypeError: "A parameter that the loss does not use has no gradient: it is None. Skip it."})
@@ -1174,7 +1298,7 @@ draw_graph(loss)
 #
 # Difficulty: ●●●○○ · 12 minutes
 #
-# Two backward passes through one graph, on purpose, and nothing left behind.
+# Write a function that runs backward twice through one graph, on purpose, and leaves nothing behind.
 #
 # <details><summary>Stuck?</summary>
 #
@@ -1183,8 +1307,7 @@ draw_graph(loss)
 # </details>
 # <details><summary>Still stuck?</summary>
 #
-# Retain in the first pass, release in the second. `create_graph=True` would retain as well, but it records the backward pass
-# itself, and then the gradients have a grad_fn.
+# Which of the two passes has to keep the graph, and which has to release it? `help(torch.autograd.grad)` lists the arguments.
 # </details>
 
 # %% nbgrader={"grade": false, "grade_id": "twice", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1205,6 +1328,8 @@ def twice(loss, params) -> tuple[list, list]:
         grad_fn. `.grad` of the parameters is as it was found. The graph is released: a third pass raises RuntimeError where a node saved something.
     """
     ### BEGIN SOLUTION
+    # Why this shape: autograd.grad hands gradients out and writes no .grad, so there is nothing to set aside and put back, and no
+    # sum to take apart. retain_graph stands at the first pass alone: the last one to need a graph should release it.
     first = torch.autograd.grad(loss, params, retain_graph=True)
     second = torch.autograd.grad(loss, params)
     return list(first), list(second)
@@ -1233,19 +1358,54 @@ def product():
     return (x * w).sum(), [x, w]
 
 
+def found_before(*found):
+    """What .grad holds afterwards, and what the tensors hold that were there before."""
+    loss, params = product()
+    for param, grad in zip(params, found):
+        param.grad = None if grad is None else torch.full((3,), grad)
+    held = [param.grad for param in params]
+    twice(loss, params)
+    return [[None if grad is None else grad.tolist() for grad in grads] for grads in ([param.grad for param in params], held)]
+
+
+def passes_counted():
+    notes = []
+    v = torch.ones(3, requires_grad=True)
+    twice(Tally.apply(v, notes).sum(), [v])
+    return len(notes)
+
+
+def third_pass():
+    loss, params = product()
+    twice(loss, params)
+    return torch.autograd.grad(loss, params)
+
+
 check = Check("twice", points=3)
 check("the first pass", lambda: twice(*product())[0], [torch.tensor([0.5, -1.0, 2.0]), torch.tensor([1.0, 2.0, 3.0])],
       hint="The gradient of x is w, that of w is x.",
       wrong=[(lambda v: v == ([0.5, -1.0, 2.0], [1.0, 2.0, 3.0]), "Return two lists: list(...) makes one of a tuple."),
-             (lambda v: v == [[1.0, -2.0, 4.0], [2.0, 4.0, 6.0]],
+             ([[1.0, -2.0, 4.0], [2.0, 4.0, 6.0]],
               "That is the sum of two passes: .grad accumulates, and you handed out the tensor itself. Copy it, or use torch.autograd.grad."),
+             (AttributeError, "A parameter's .grad may be None. If you clear or copy it, ask first; torch.autograd.grad spares you the question."),
              (RuntimeError, "The first pass must keep the graph for the second: retain_graph=True.")])
 check("the second pass", lambda: twice(*product())[1], [torch.tensor([0.5, -1.0, 2.0]), torch.tensor([1.0, 2.0, 3.0])],
       hint="The same gradients again, not their sum.",
       wrong=[(lambda v: v == ([0.5, -1.0, 2.0], [1.0, 2.0, 3.0]), "Return two lists: list(...) makes one of a tuple."),
-             (lambda v: v == [[1.0, -2.0, 4.0], [2.0, 4.0, 6.0]],
+             ([[1.0, -2.0, 4.0], [2.0, 4.0, 6.0]],
               "That is the sum of two passes: .grad accumulates. Clear it in between, or use torch.autograd.grad."),
              (RuntimeError, "The first pass must keep the graph for the second: retain_graph=True.")])
+check("the graph is run through twice", lambda: passes_counted(), 2,
+      hint="Two real passes: handing out one result twice is no second pass.",
+      wrong=[(1, "The graph was run through once, and its result handed out twice."), (RuntimeError, "The first pass must keep the graph for the second: retain_graph=True.")])
+check("no gradient has a grad_fn", lambda: [type(grad.grad_fn).__name__ for grads in twice(*product()) for grad in grads], ["NoneType"] * 4,
+      hint="Gradients are data here. create_graph=True records the backward pass as well: use retain_graph=True.",
+      wrong=[(RuntimeError, "The first pass must keep the graph for the second: retain_graph=True.")])
+check("every .grad is as it was found", lambda: found_before(None, 7.0), [[None, [7.0] * 3]] * 2,
+      hint="x.grad was None, w.grad was a tensor of sevens. Both must be so again, and that tensor must still hold sevens: backward adds to it in place. Set it aside, with .grad = None, before the first pass, or use torch.autograd.grad.",
+      wrong=[(AttributeError, "A parameter's .grad may be None. If you clear or copy it, ask first; torch.autograd.grad spares you the question."), (RuntimeError, "The first pass must keep the graph for the second: retain_graph=True.")])
+check.raises("afterwards the graph is released", lambda: third_pass(), RuntimeError, match="second time|freed",
+             hint="The graph is still there. Retain it in the first pass only; the second one releases it.")
 ### BEGIN HIDDEN TESTS
 values = {name: torch.randn(3) for name in "abc"}
 before = torch.randn(())
@@ -1261,6 +1421,12 @@ def scene(found=None):
     notes = []
     loss = (Tally.apply(params["a"] * params["b"], notes) * params["c"]).sum()
     return loss, [params["abc"[i]] for i in order], notes
+
+
+def broadcast():
+    """A loss of leaves that were broadcast."""
+    params = [torch.randn(shape, requires_grad=True) for shape in ((), (2, 1), (5,))]
+    return (params[0] * params[1] * params[2]).exp().sum(), params
 
 
 def passes():
@@ -1291,6 +1457,9 @@ def third():
 check("in order of params", lambda: list(twice(*scene()[:2])),
       [[[values["b"] * values["c"], values["a"] * values["c"], values["a"] * values["b"]][i] for i in order]] * 2,
       hint="Two lists, with one gradient per parameter in the order in which the parameters were given. The second holds the same again, not the sum.",
+      wrong={RuntimeError: "The first pass must keep the graph for the second: retain_graph=True."})
+check("each gradient has its parameter's shape", lambda: [[list(grad.shape) for grad in grads] for grads in twice(*broadcast())], [[[], [2, 1], [5]]] * 2,
+      hint="A parameter that was broadcast has a gradient of its own shape.",
       wrong={RuntimeError: "The first pass must keep the graph for the second: retain_graph=True."})
 check("two real passes", lambda: passes(), 2,
       hint="The graph must be run through twice. Handing out one result twice is no second pass.",

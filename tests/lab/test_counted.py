@@ -70,6 +70,16 @@ def test_a_search_through_a_list_shows(known):
     assert steps_per_node(searching(known), 400) >= 200
 
 
+def along_paths(root):
+    return {root}.union(*[along_paths(below) for below, _ in root.next_functions])
+
+
+def test_a_walk_along_paths_shows_on_doublings():
+    assert steps_per_node(linear, 12, width=2) < 150
+    assert steps_per_node(along_paths, 12, width=2) >= 1_000
+    assert steps_per_node(along_paths, 12) < 150
+
+
 def test_the_count_leaves_no_trace():
     tracer = sys.gettrace()
     steps_per_node(linear, 5)
