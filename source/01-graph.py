@@ -17,17 +17,23 @@ from autograder.lab import (Check, device, draw_graph, launch_times, read_dot, s
                             steps_per_node)
 
 # %% [markdown]
-# You call `loss.backward()` and gradients appear. Nothing in your code says how. The answer was recorded while your
-# forward pass ran, and you can read it.
+# A training run is fine for a thousand steps. Then somebody adds a running loss for the log, and from there on every step takes more memory
+# than the one before, until the job dies. Or the second step fails with *Trying to backward through the graph a second time*, somebody types
+# `retain_graph=True`, and the error is gone. Now the memory grows.
+#
+# Both are one mistake, and you cannot see it in the code. You can see it in the graph that PyTorch records while your forward pass runs. This
+# chapter teaches you to read that graph.
 #
 # **After this chapter you can**
 #
 # - walk the graph behind any tensor, and list its nodes and its leaves in time that grows with the graph;
-# - say what each node keeps in memory, and what keeps a leaf from its gradient;
+# - say what each node keeps in memory, what it computes, and why a leaf gets no gradient;
+# - run your own code inside backward, where distributed training does its work;
 # - run backward twice on purpose, and explain the error when it happens by accident;
 # - draw the graph of a training step on paper, from the code alone.
 #
-# **Time:** about 135 minutes, 90 of them for the exercises. **Needs:** PyTorch as a user. What is said about PyTorch here was seen on version 2.13, on a CPU.
+# **Time:** about 150 minutes, 90 of them for the exercises. These are estimates. **Needs:** PyTorch as a user. What is said about PyTorch
+# here was seen on version 2.13, on a CPU.
 #
 # **Three questions.** If you can answer them, skip to [chapter 02](../02-saved-tensors/02-saved-tensors.ipynb).
 #
@@ -49,7 +55,7 @@ from autograder.lab import (Check, device, draw_graph, launch_times, read_dot, s
 # %% [markdown]
 # ## 1. Every result carries a receipt
 #
-# Two leaves and one line of arithmetic. A **leaf** is a tensor that no recorded operation made: an input, or a parameter.
+# Here are two leaves and one line of arithmetic. A **leaf** is a tensor that no recorded operation made: an input, or a parameter.
 #
 # **Predict.** What does `y` know about how it was made? Write down what you expect `y.grad_fn` to print. Then run.
 
@@ -62,9 +68,11 @@ print("y was made by:", y.grad_fn)
 print("and before that:", y.grad_fn.next_functions)
 
 # %% [markdown]
-# **Explain.** `y.grad_fn` is a **node**: the object that will compute the gradient of the operation that made `y`. It is
-# named after the derivative, hence "Backward". Its `next_functions` are pairs `(node, output number)`, one per operand:
-# where the gradient goes next. That is the whole graph. Every node is reached from `y.grad_fn` by `next_functions`.
+# **Explain.** `y.grad_fn` is a **node**: the object that will compute the gradient of the operation that made `y`. Hence "Backward"
+# in its name. Its `next_functions` are pairs `(node, output number)`. Each says where a gradient goes next: to a node, and to which
+# of that node's outputs. There is one pair per operand that a gradient could go to. An index or a mask has none, and leaves no pair.
+#
+# That is the whole graph. Every node is reached from `y.grad_fn` by `next_functions`.
 #
 # Follow it by hand down to the bottom.
 
@@ -82,15 +90,15 @@ for node, _ in product.next_functions:
 #
 # **Read the picture.** An arrow is an entry of `next_functions`, so arrows point the way the gradient flows: from the loss
 # down to the leaves. A box shows the node, the variable of yours that it made (blue), and the shape of its output. Below
-# the line stands what it saved. Find the two places where the same memory is named.
+# the line is what it saved. The legend says what the colors mean. Find the two places where the same memory is named.
 
 # %% tags=["demo"]
 draw_graph(y)
 
 # %% [markdown]
 # MulBackward0 saved `self` and `other`, the two factors, because the derivative of a product needs them. The picture says
-# `= w` and `= x`: no copy was made. The node refers to the leaves' own memory. SumBackward0 saved no tensor. To send a gradient
-# back through a sum, a shape is enough.
+# `= w` and `= x`: nothing was copied. The node refers to the memory that the leaves have anyway. SumBackward0 saved no tensor. To send
+# a gradient back through a sum, a shape is enough.
 
 # %% [markdown]
 # ### Exercise: walk
@@ -197,7 +205,7 @@ check("a branch is finished before the next begins", lambda: walk(fork.grad_fn),
 check("what lies below a shared node is listed along each path", lambda: walk((shared * shared.tanh()).grad_fn),
       [(0, "MulBackward0"), (1, "SinBackward0"), (2, "ExpBackward0"), (3, "AccumulateGrad"),
        (1, "TanhBackward0"), (2, "SinBackward0"), (3, "ExpBackward0"), (4, "AccumulateGrad")],
-      hint="A node that is reached along two paths stands there twice, each time with everything below it.",
+      hint="A node that is reached along two paths is listed twice, each time with everything below it.",
       wrong=[(lambda v: 4 < len(v) < 8, "What lies below a shared node was listed once. walk follows every path to its end: keep no set of visited nodes.")])
 check("an operand without gradient is skipped", lambda: walk((torch.randn(4) * (z * torch.randn(4)).exp()).grad_fn),
       [(0, "MulBackward0"), (1, "ExpBackward0"), (2, "MulBackward0"), (3, "AccumulateGrad")],
@@ -245,9 +253,9 @@ draw_graph(doubled)
 # **Explain.** Each addition adds one node and doubles the number of paths. The two arrows between neighbors are the two operands of `+`,
 # which happen to be the same tensor. The graph is a **directed acyclic graph**: nodes are shared, and no arrow leads back.
 #
-# Real models share nodes all the time. A residual connection uses its input twice, a tied weight is used twice, and the
+# Real models share nodes all the time. A residual connection uses its input twice. A tied weight is used twice. The
 # loss of an RL step uses the same log-probabilities in several terms. Code that follows paths is fine for five layers and never
-# returns for sixty. Code that recurses meets Python's recursion limit in a long chain. So: keep a set of the nodes that
+# returns for sixty. Code that calls itself runs into Python's recursion limit on a long chain. So keep a set of the nodes that
 # you have seen, and a list of nodes still to visit.
 #
 # The next cell builds a chain of 400 nodes. The checks of the next two exercises go down it on a *short stack*, with room for
@@ -399,8 +407,8 @@ check.report()
 # %% [markdown]
 # ## 3. Who receives a gradient
 #
-# Whoever has an AccumulateGrad at the bottom of the graph. Three kinds of tensor go into the next line: a weight that is trained,
-# a bias that is frozen, and data.
+# A leaf gets a gradient if it has an AccumulateGrad at the bottom of the graph. Three kinds of tensor go into the next line: a weight that
+# is trained, a bias that is frozen, and data.
 #
 # **Predict.** How many AccumulateGrad nodes will the graph have? Which operands of the addition and the product are edges,
 # and which are None?
@@ -417,11 +425,14 @@ draw_graph(out, none_edges=True)
 
 # %% [markdown]
 # **Explain.** An operand that needs no gradient leaves an entry **None**: an edge to nowhere. That is how data and frozen
-# parameters stay out of the graph. Look closer at MmBackward0: it saved `self`, which is `data`. The data gets no
-# gradient, but the gradient of `weight` needs the data. It did not save `weight`: only the gradient of `data` would need it, and nobody
-# asks for that. Whether a tensor is *saved* and whether it *gets a gradient* are two questions: a factor is saved when the *other* one needs a gradient.
+# parameters stay out of the graph. (It is so where the operand *could* have a gradient. A mask, an index or a label never could,
+# so not even a None stands for it: `x.gather(0, index)` has one entry, for `x`.)
 #
-# The decision is made when the operation runs. Freezing a leaf afterwards does not cut the edge.
+# Look closer at MmBackward0. It saved `self`, which is `data`: the data gets no gradient, but the gradient of `weight` needs the data.
+# It did not save `weight`. Only the gradient of `data` would need it, and nobody asks for that. Whether a tensor is *saved* and whether it
+# *gets a gradient* are two questions. A factor is saved when the *other* one needs a gradient.
+#
+# The decision is made when the operation runs. Freezing a leaf afterwards does not cut the edge. But its AccumulateGrad then adds nothing.
 
 # %% tags=["demo"]
 accumulator = out.grad_fn.next_functions[0][0].next_functions[1][0]
@@ -429,6 +440,8 @@ print("the leaf in the graph is our weight:", accumulator.variable is weight)
 weight.requires_grad_(False)
 print("frozen after the fact, the node is still there:", out.grad_fn.next_functions[0][0].next_functions[1][0])
 print("but its leaf now says requires_grad =", accumulator.variable.requires_grad)
+out.sum().backward()
+print("and backward leaves its .grad alone:", weight.grad)
 print("thawed again:", weight.requires_grad_(True).requires_grad)
 
 # %% [markdown]
@@ -587,8 +600,8 @@ check.report()
 # %% [markdown]
 # ## 4. What a node keeps
 #
-# A node has an attribute `_saved_…` for each thing its derivative needs. They are private names, meant for looking and not for
-# building on.
+# A node has an attribute `_saved_…` for each thing its derivative needs. The underscore says that these names are private: look at
+# them, and build nothing on them.
 #
 # **Predict.** Which of these operations keep their input, which keep their *output*, and which keep nothing? Fill in the first
 # line with "input", "output" or "nothing". The derivatives: of exp it is exp again; of sin it is cos; of an addition it is 1.
@@ -605,11 +618,10 @@ for name, result in results.items():
 
 # %% [markdown]
 # **Explain.** `_saved_self` is the input, `_saved_result` the output. exp, sqrt and relu can write their derivative in terms of
-# their result, so they keep that; it exists anyway. An addition keeps nothing of use. `_saved_self_sym_sizes` of the sum is a
-# shape, a tuple of ints, and costs next to nothing.
+# their result, so they keep that; it exists anyway. `_saved_alpha` of the addition is a number, and `_saved_self_sym_sizes` of the sum
+# is a shape, a tuple of ints. Both cost next to nothing.
 #
-# `_saved_alpha` of the addition is a number as well. So what a node saves is of three kinds: tensors, tuples of tensors, and
-# plain values. Only tensors are memory.
+# So what a node saves is of three kinds: tensors, tuples that may hold tensors, and plain values. Only tensors are memory.
 #
 # **Are these copies?** Run, and see what the saved tensors share.
 
@@ -624,13 +636,14 @@ picked = torch.randn(5, 4, requires_grad=True)[:, torch.tensor([3, 1])]
 print("an index saves a tuple:", picked.grad_fn._saved_indices)
 
 # %% [markdown]
-# Saving is holding a reference. Nothing is copied; but as long as the graph lives, what it refers to cannot be freed. For a
-# weight that costs nothing, it lives anyway. For an **activation**, a tensor that the forward pass made on the way, the graph is often the
-# only one that still needs it. The memory of training is mostly this, and
-# [chapter 02](../02-saved-tensors/02-saved-tensors.ipynb) counts it to the byte.
+# Saving is holding a reference. Nothing is copied. But as long as the graph lives, what it refers to cannot be freed. For a
+# weight that costs nothing, because the weight lives anyway. An **activation** is a tensor that the forward pass made on the way, and
+# often the graph is the only one that still needs it. At a large batch this is most of what training keeps in memory. (At a small batch the
+# weights, their gradients and Adam's two tensors per weight are more.) [Chapter 02](../02-saved-tensors/02-saved-tensors.ipynb)
+# counts activations to the byte.
 #
-# **Read the picture.** In the next drawing, amber boxes hold memory that only the graph keeps, and the stronger the amber the larger
-# the share. Before you run the cell: which of the four operations will be amber?
+# **Read the picture.** In the next drawing, an amber box holds on to memory that is no leaf's, and the stronger the amber, the more
+# bytes. Before you run the cell: which of the four operations will be amber, and which the strongest?
 
 # %% tags=["demo"]
 torch.manual_seed(2)
@@ -647,9 +660,9 @@ def small_network(x):
 draw_graph(small_network(x))
 
 # %% [markdown]
-# Three of four. The first product keeps `x`, the data. silu keeps its input, and the second product keeps silu's output: two
-# tensors of the same shape that have no name any more, for `h` went out of scope with the function. The graph holds them
-# all the same. The second product also saved `w2`, but that is the leaf's memory, and costs nothing more. The sum is not amber.
+# Three of four. The first product keeps `x`, the data: 8 KiB, the weakest. silu keeps its input, and the second product keeps silu's
+# output: two tensors of the same shape, 16 KiB each. Neither has a name any more, for `h` went out of scope with the function. The graph
+# holds them all the same. The second product also saved `w2`, but that is the leaf's memory, and costs nothing more. The sum is gray.
 
 # %% [markdown]
 # ### Exercise: saved
@@ -948,7 +961,55 @@ check("sixty doublings", lambda: counts(draw(doublings(60, scalar).grad_fn)), [6
 check.report()
 
 # %% [markdown]
-# ## 5. Recorded anew, every time
+# ## 5. What a node computes
+#
+# Backward hands a node one number per element of its output: how much the loss changes when that element changes. The node must
+# return one number per element of each operand. What does it do in between?
+#
+# The cell below has an operation with three inputs and three outputs, the running product `cumprod`. Its derivatives make a table, the
+# **Jacobian**: row i says how output i changes with each input.
+#
+# **Predict.** A node can be called by hand. The cell calls this one with `[1, 0, 0]`, `[0, 0, 1]` and `[1, 1, 1]`. Which rows of the table
+# will you see, and what comes of the third call?
+
+# %% tags=["demo"]
+v = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+out = v.cumprod(0)
+table = torch.autograd.functional.jacobian(lambda u: u.cumprod(0), v)
+print("out =", out.tolist())
+for i, row in enumerate(table.tolist()):
+    print(f"  d out[{i}] / d v =", row)
+for vector in ([1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [1.0, 1.0, 1.0]):
+    vector = torch.tensor(vector)
+    print("the node, called with", vector.tolist(), "->", out.grad_fn(vector).tolist(), "| vector @ table:", (vector @ table).tolist())
+
+# %% [markdown]
+# **Explain.** The first two calls pick a row each. The third adds up all three rows. A node multiplies the vector that arrives
+# with the Jacobian of its operation: it computes a **vector-Jacobian product**, VJP for short. Nothing else ever happens in a backward pass.
+# The chain rule is one such product after the other, from the loss down.
+#
+# A node never builds the table. The next cell says what that would cost for one `exp` of a million numbers, and what the node does instead.
+
+# %% tags=["demo"]
+u = torch.randn(1_000_000, requires_grad=True)
+result = u.exp()
+arrives = torch.randn(1_000_000)
+print(f"the Jacobian of exp would take {result.numel() * u.numel() * 4 / 1e12:.0f} TB, nearly all of it zeros")
+print(f"the vector and the saved result take {arrives.nbytes / 1e6:.0f} MB each")
+print("the node multiplies the two:", torch.equal(result.grad_fn(arrives), arrives * result))
+
+# %% [markdown]
+# Three things follow.
+#
+# - **Why a loss is one number.** Its Jacobian has one row, and the vector is `[1]`. For an output of more elements you have to
+#   say which mixture of rows you want: that is the argument of `out.backward(vector)`, and the `grad_outputs` of `torch.autograd.grad`.
+# - **Why one backward is enough for a million parameters.** The vector comes in from the loss and picks up one node's table after the
+#   other. A whole Jacobian takes one backward pass per output instead.
+# - **What you write when you write a backward.** A function from the vector to the VJP, from what you saved, without the table.
+#   [Chapter 04](../04-custom-function/04-custom-function.ipynb) is about that.
+
+# %% [markdown]
+# ## 6. Recorded anew, every time
 #
 # The graph is a record of what ran. It has no `if` and no loop in it.
 #
@@ -973,18 +1034,18 @@ for name, result in (("near", near), ("far", far)):
 
 # %% [markdown]
 # **Explain.** Each call recorded only the products that it ran. `v.norm() < 10` decided how many, and left no trace: the graph
-# is a straight line, and Python did the branching. This is what "dynamic graph" means. Three consequences:
+# is a straight line, and Python did the branching. This is what "dynamic graph" means. Three things follow:
 #
 # - the gradient is that of the branch that was taken, as if the condition were a constant;
 # - a debugger, `print`, or any Python works inside the forward pass;
-# - the graph costs its memory anew in every step, from the forward pass until backward or until the result is dropped.
+# - each step pays for the memory of its graph, from the forward pass until backward or until the result is dropped.
 
 # %% [markdown]
-# ## 6. Backward walks the graph
+# ## 7. Backward walks the graph
 #
 # `y.backward()` hands the gradient 1 to the root node. A node turns the gradient of its output into gradients of its
-# operands and passes them on. There is one rule: **a node runs once, after all its consumers have run**, for its
-# gradient is the sum of what they send.
+# operands and passes them on. There is one rule: **a node runs once, after all its consumers have run**. The vector that it
+# needs is the sum of what they send.
 #
 # **Predict.** `q` and `r` both come from `p`. In which order will the seven nodes run? Number them on paper.
 
@@ -1007,9 +1068,9 @@ print(" -> ".join(type(node).__name__ for node in ran))
 draw_graph(total, notes={node: f"runs as number {number}" for number, node in enumerate(ran, 1)})
 
 # %% [markdown]
-# **Explain.** MulBackward0 waited for both of its consumers. Among nodes that are ready, the one that was recorded last goes
-# first: `sin` was called after `exp`, so its node runs before. You need not remember which of two ready nodes goes
-# first. You need to remember that a shared node waits, because its gradient is a sum. (In
+# **Explain.** MulBackward0 waited for both of its consumers. Among operations that are ready, the one that was recorded last goes
+# first: `sin` was called after `exp`, so its node runs before. An AccumulateGrad that is ready goes before all of them. You need not
+# remember which of two ready nodes goes first. Remember that a shared node waits, because it needs a sum. (In
 # [chapter 06](../06-backward-engine/06-backward-engine.ipynb) you write this engine.)
 #
 # Now the numbers, for the graph from the beginning.
@@ -1027,7 +1088,7 @@ print("w.grad:", w.grad.tolist())
 # saved.
 
 # %% [markdown]
-# ## 7. Gradients add up
+# ## 8. Gradients add up
 #
 # **Predict.** The cell computes the same loss again and calls backward a second time, on a new graph. What is `x.grad` afterwards?
 
@@ -1038,9 +1099,25 @@ guess = None
 print(f"x.grad: {x.grad.tolist()}, you said {guess}")
 
 # %% [markdown]
-# **Explain.** AccumulateGrad *adds*. It must: a leaf that is used twice gets the sum of both gradients, and so does a leaf of two
-# backward passes. That is why gradient accumulation over micro-batches needs no extra code, and why a training loop has to clear
-# gradients. The figure shows what happens to one that does not: the same descent on (v − 3)², with and without clearing.
+# **Explain.** AccumulateGrad *adds* to what is there already, and what is there came from an earlier backward.
+#
+# Do not mix this up with the sum of section 7. **Predict.** A leaf is used three times in one loss. How often does its AccumulateGrad run,
+# and with what?
+
+# %% tags=["demo"]
+thrice = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+loss = (thrice * 2 + thrice * 3 + thrice).sum()
+accumulator = torch.autograd.graph.get_gradient_edge(thrice).node
+hook = accumulator.register_prehook(lambda grads: print("AccumulateGrad runs, with", grads[0].tolist()))
+loss.backward()
+hook.remove()
+
+# %% [markdown]
+# It runs once, with the sum. Within one pass the engine adds up whatever meets at a node, before the node runs. Only *several passes* need
+# AccumulateGrad to add: a batch that was cut into micro-batches, or two losses with a graph each. So gradient accumulation is a loop
+# around `backward()`, with the loss divided by the number of rounds where it is a mean. And so a training loop has to clear gradients.
+#
+# The figure shows what happens to one that does not. It is the same descent on (v − 3)², with and without clearing.
 
 # %% tags=["demo"]
 import matplotlib.pyplot as plt
@@ -1074,7 +1151,7 @@ plt.show()
 # Without clearing, `.grad` is the sum of all gradients so far. The step keeps pushing in a direction that has become wrong, and the
 # loss swings. Nothing raises. This bug shows only in the curve.
 #
-# One more thing to notice in the cell: the update stands under `torch.no_grad()`. Outside of it PyTorch refuses to change a leaf in
+# One more thing in that cell: the update is under `torch.no_grad()`. Outside of it PyTorch refuses to change a leaf in
 # place, because the change itself would have to be recorded.
 
 # %% [markdown]
@@ -1257,7 +1334,69 @@ check("they are leaves that require a gradient still", lambda: several()["requir
 check.report()
 
 # %% [markdown]
-# ## 8. After backward the graph is spent
+# ## 9. Hooks: your code inside backward
+#
+# A **hook** is a function of yours that backward calls on its way. There are three places to hang one.
+#
+# | call | when it runs | what it gets | for what |
+# |---|---|---|---|
+# | `tensor.register_hook(f)` | when the gradient of this tensor is complete | the gradient; what `f` returns goes on in its place | to look at a gradient, to scale or clip it |
+# | `leaf.register_post_accumulate_grad_hook(f)` | after `.grad` of this leaf was written | the leaf | to send a gradient away, or to use it up, while backward goes on |
+# | `node.register_hook(f)`, `node.register_prehook(f)` | after the node, before the node | gradients of its operands and of its output; of its output | for tools, as in sections 7 and 8 |
+#
+# **Predict.** Three layers, one after the other, and a hook on each weight. Which weight's gradient is ready first? How many of the three
+# layers has backward been through by then?
+
+# %% tags=["demo"]
+torch.manual_seed(4)
+layers = [torch.randn(8, 8, requires_grad=True) for _ in range(3)]
+activation = torch.randn(2, 8)
+for number, layer in enumerate(layers):
+    activation = (activation @ layer).relu()
+    activation.register_hook(lambda grad, number=number: print(f"the gradient of activation {number} has arrived, {tuple(grad.shape)}"))
+    layer.register_post_accumulate_grad_hook(lambda leaf, number=number: print(f"    layer {number} has its .grad"))
+activation.sum().backward()
+
+# %% [markdown]
+# **Explain.** The last layer's gradient is complete first, while backward still has two layers to go. Distributed training lives on that
+# gap. `DistributedDataParallel` hangs hooks on the AccumulateGrad nodes: as soon as all gradients of a bucket are there, it starts to
+# average them over the machines, and backward goes on meanwhile. `fully_shard` (FSDP) hangs a tensor hook on a module's outputs. When the
+# gradient arrives there, it fetches the weights of that module, which it had let go after the forward pass.
+#
+# The second use is memory. A gradient that is used up in a hook need not wait for the others.
+#
+# **Predict.** The same three layers. The hook steps its weight and drops the gradient. How many gradients are there after each hook?
+
+# %% tags=["demo"]
+torch.manual_seed(4)
+layers = [torch.randn(8, 8, requires_grad=True) for _ in range(3)]
+
+
+def step_and_drop(leaf):
+    with torch.no_grad():
+        leaf -= 0.1 * leaf.grad
+    alive = sum(layer.grad is not None for layer in layers)
+    leaf.grad = None
+    print(f"{alive} gradient in memory, then {sum(layer.grad is not None for layer in layers)}")
+
+
+for layer in layers:
+    layer.register_post_accumulate_grad_hook(step_and_drop)
+activation = torch.randn(2, 8)
+for layer in layers:
+    activation = (activation @ layer).relu()
+activation.sum().backward()
+
+# %% [markdown]
+# Never more than one. A loop with `optimizer.step()` after backward holds all of them at once. What you give up is everything that needs all gradients
+# together, such as clipping by their common norm.
+#
+# Three rules for hooks. A tensor hook must not change its gradient in place: return a new one. A hook lives as long as its tensor, so keep the
+# handle and call `.remove()` on it. And a tensor hook runs when backward comes by; the gradient itself is kept only for leaves, or after
+# `.retain_grad()`.
+
+# %% [markdown]
+# ## 10. After backward the graph is spent
 #
 # **Predict.** Two losses, and backward twice on each. One of the two second calls raises. Which, and why?
 
@@ -1289,6 +1428,26 @@ loss.backward()
 draw_graph(loss)
 
 # %% [markdown]
+# **Predict.** The next loss has two parts, one that saved tensors and one that saved none. A second backward fails. What will the gradients be
+# after it: as they were, or changed?
+
+# %% tags=["demo"]
+x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+w = torch.tensor([0.5, -1.0, 2.0], requires_grad=True)
+b = torch.zeros(3, requires_grad=True)
+loss = (x * w).sum() + b.sum()
+loss.backward()
+print("after the first: ", {"x": x.grad.tolist(), "b": b.grad.tolist()})
+try:
+    loss.backward()
+except RuntimeError as error:
+    print("the second fails:", str(error)[:55], "...")
+print("after the second:", {"x": x.grad.tolist(), "b": b.grad.tolist()})
+
+# %% [markdown]
+# **Explain.** `b.grad` has doubled, `x.grad` has not. Backward met the part of `b` first, and nothing undoes what has run before the error. So
+# whoever catches this error and goes on trains with gradients that are partly wrong. Clear them first.
+#
 # When you meet this error in training, the question is not where to put `retain_graph=True`. It is *which tensor is left over from
 # the last step*: a hidden state that was not detached, a loss added to a running sum, a cached forward pass. Retaining would hide it, and the
 # graph would grow with each step.
@@ -1480,18 +1639,18 @@ check.raises("a third pass raises", lambda: third(), RuntimeError, match="second
 check.report()
 
 # %% [markdown]
-# ## 9. The graph of a training step
+# ## 11. The graph of a training step
 #
-# You can now draw it without running anything. The recipe:
+# You can now draw it without running anything. Here is the recipe:
 #
 # 1. Each operation of the forward pass is a box. The last one is on top.
 # 2. From each box goes one arrow per operand that needs a gradient: to the box that made it, or to a leaf.
 # 3. Data and frozen tensors get no arrow.
 # 4. Into each box goes what its derivative needs: a product keeps each factor whose *other* factor needs a gradient, an addition nothing, relu its result.
-# 5. What is a leaf's memory is a reference. The rest is activation memory.
+# 5. What belongs to a leaf costs nothing more. The rest is memory that the graph holds on to.
 #
 # **Predict.** On paper, draw the graph of the step below: two layers, a relu and a cross-entropy. Count boxes and leaves, and shade the boxes
-# that hold memory of their own. Then run the cell and compare.
+# that will be amber. Then run the cell and compare.
 
 # %% tags=["demo"]
 torch.manual_seed(3)
@@ -1508,9 +1667,9 @@ draw_graph(loss)
 
 # %% [markdown]
 # **Explain.** Read it from the top. The cross-entropy is two boxes, a negative log-likelihood over a log-softmax. The first keeps the labels and
-# the log-probabilities; the second keeps its result, which is the same tensor, so its bytes stand there once. Each layer is an addition over a
-# product. The upper product keeps both factors: `w2`, a weight, by reference, and `hidden`, an activation, which is amber. The lower one keeps `images` alone,
-# for the gradient of `w1`; `w1` itself would serve only the gradient of `images`, which nobody asks for. The relu keeps its
+# the log-probabilities. The second keeps its result, which is the same tensor, so its bytes are written once. Each layer is an addition over a
+# product. The upper product keeps both factors: `w2`, a weight, by reference, and `hidden`, an activation, which is amber. The lower one keeps
+# `images` alone, for the gradient of `w1`. It would need `w1` only for the gradient of `images`, and nobody asks for that. The relu keeps its
 # result, and that is `hidden`, the very tensor that the upper product keeps: again one storage.
 #
 # Now the step itself, and the same picture after it: boxes and leaves are there, the memory is gone.
@@ -1524,33 +1683,51 @@ with torch.no_grad():
 draw_graph(loss, versions=True)
 
 # %% [markdown]
-# The small `v1` at the leaves is a **version counter**. It counts changes in place, and here it counted our update. Had we
-# retained the graph and called backward again after the update, PyTorch would have compared counters and refused, since the
-# weights it had saved are no longer the ones that made the loss.
-# [Chapter 04](../04-custom-function/04-custom-function.ipynb) comes back to it.
+# The small `v1` at the leaves is a **version counter**. It counts changes in place, and here it counted our update. Suppose we had
+# retained the graph and called backward again after the update. PyTorch would have compared counters and refused, since the
+# weights it had saved are no longer the ones that made the loss. [Chapter 04](../04-custom-function/04-custom-function.ipynb) comes back to it.
 
 # %% [markdown]
 # ## On a GPU
 #
-# Recording happens on the host, in Python's time. The kernels run later. So on a GPU the forward pass *returns* before it is *finished*: the graph is
-# complete, with all its saved tensors, while the numbers in them are still being computed. Backward works the same way. The cell times both ends, for
-# eight products of 4096 × 4096 matrices.
+# The call that launches a kernel also records its node, at once, on the host. The kernel runs later. So the graph is complete, with all its saved
+# tensors, while the numbers in them are still being computed.
+#
+# You can see that without a GPU. On PyTorch's device `meta` tensors have shapes and no numbers, and no kernel ever runs. **Predict.** Will there be
+# a graph for eight products of 4096 × 4096 matrices on `meta`? How many bytes will it keep?
+
+# %% tags=["demo"]
+weights = [torch.empty(4096, 4096, device="meta", requires_grad=True) for _ in range(8)]
+
+
+def eight_products():
+    result = torch.empty(4096, 4096, device="meta")
+    for weight in weights:
+        result = result @ weight / 4096**0.5
+    return result.sum()
+
+
+ledger = saved_ledger(eight_products, params=weights)
+print(eight_products())
+print(f"it keeps {len(ledger.storages)} activations, {ledger.storage_bytes / 2**20:.0f} MiB, without a single number")
+
+# %% [markdown]
+# On a GPU the same chain takes the same bytes, besides the weights and their gradients. `launch_times()` runs it there and times both ends: when the
+# call returns, and when the GPU has finished. Expect the forward call to return long before the GPU has finished, and backward alike. Whoever times a step
+# without `torch.cuda.synchronize()` measures the first figure and reports it as the second.
 
 # %% tags=["demo"]
 if device().type == "cuda":
-    measured = launch_times()
-    for name, times in measured.items():
+    for name, times in launch_times().items():
         print(f"{name}: returns after {times['returns']:.2f} ms, finished after {times['finished']:.2f} ms")
-else:
-    print("There is no GPU here.")
 show_recording("01-launches")
 
 # %% [markdown]
-# ## If you get this error
+# ## Help, I get this error
 #
 # <details><summary><code>'NoneType' object has no attribute 'next_functions'</code></summary>
 #
-# You followed an edge that is None, or asked a leaf for its graph: `leaf.grad_fn` is None. Skip None edges; start from a tensor that an
+# You followed an edge that is None, or asked a leaf for its graph: `leaf.grad_fn` is None. Skip None edges, and start from a tensor that an
 # operation made.
 # </details>
 # <details><summary><code>element 0 of tensors does not require grad and does not have a grad_fn</code></summary>
@@ -1565,11 +1742,11 @@ show_recording("01-launches")
 # </details>
 # <details><summary><code>Trying to backward through the graph a second time</code></summary>
 #
-# Section 8. Find the tensor that is left over from an earlier step, and detach it.
+# Section 10. Find the tensor that is left over from an earlier step, and detach it. Clear the gradients: some may have been added already.
 # </details>
 # <details><summary><code>a leaf Variable that requires grad is being used in an in-place operation</code></summary>
 #
-# An update outside `torch.no_grad()`. Put it inside.
+# You changed a parameter in place while PyTorch was recording. Put the update under `torch.no_grad()`.
 # </details>
 # <details><summary><code>The .grad attribute of a Tensor that is not a leaf Tensor is being accessed</code> (a warning)</summary>
 #
@@ -1578,7 +1755,7 @@ show_recording("01-launches")
 # </details>
 # <details><summary><code>maximum recursion depth exceeded</code></summary>
 #
-# Your walk calls itself once per node of a chain. Keep a list of nodes still to visit.
+# Your function calls itself once per node of a chain. Keep a list of nodes still to visit.
 # </details>
 # <details><summary><code>Boolean value of Tensor with more than one value is ambiguous</code></summary>
 #
@@ -1600,7 +1777,7 @@ show_recording("01-launches")
 # While the forward pass ran, each operation that touched a tensor requiring a gradient left a node. `loss.grad_fn` is the last one, and
 # `next_functions` lead from it to the nodes of its operands, down to one AccumulateGrad per leaf. It is a graph without cycles in which
 # nodes are shared, not a tree. Each node refers to the tensors its derivative needs. References to weights cost nothing, since
-# the weights live anyway; references to activations are what keeps them alive, and that is the extra memory. Backward runs each node once,
+# the weights live anyway. References to activations are what keeps them alive, and that is the extra memory. Backward runs each node once,
 # after all its consumers, and adds the result into the leaves' `.grad`. When a node has run it lets its saved tensors go. So a
 # second backward raises at the first node that wants one, and passes where no node had saved any. `retain_graph=True` keeps the saved tensors, and their
 # memory, for another pass.
@@ -1609,10 +1786,11 @@ show_recording("01-launches")
 # %% [markdown]
 # ## Summary
 #
-# 1. The forward pass records a graph: a node per operation, an edge per operand that needs a gradient, an AccumulateGrad per leaf.
-# 2. It is a DAG. Visit nodes, not paths, and keep your own stack.
-# 3. Nodes save what their derivative needs, by reference: leaves for free, activations at their full size.
-# 4. Backward runs each node once, after all its consumers, and adds into `.grad`; nobody clears it but you.
+# 1. The forward pass records a graph: a node per operation, an edge per operand that needs a gradient, an AccumulateGrad per leaf. It is a DAG: visit nodes, not paths.
+# 2. Nodes save what their derivative needs, by reference: leaves cost nothing more, activations their full size.
+# 3. A node turns a vector into a vector-Jacobian product. It never builds the Jacobian.
+# 4. Backward runs each node once, after all its consumers, calls your hooks on the way, and adds into `.grad`. Nobody clears that but you.
 # 5. Backward releases what was saved. A second pass needs `retain_graph=True`, and mostly you should not need one.
 #
-# Next: [chapter 02](../02-saved-tensors/02-saved-tensors.ipynb), where the amber boxes get an exact bill.
+# Before: [chapter 00](../00-start/00-start.ipynb), the self-test. Next: [chapter 02](../02-saved-tensors/02-saved-tensors.ipynb), where the amber boxes get
+# an exact bill.
