@@ -17,12 +17,12 @@ from autograder.lab import (Check, device, draw_graph, launch_times, read_dot, s
                             steps_per_node)
 
 # %% [markdown]
-# A training run is fine for a thousand steps. Then somebody adds a running loss for the log, and from there on every step takes more memory
-# than the one before, until the job dies. Or the second step fails with *Trying to backward through the graph a second time*, somebody types
-# `retain_graph=True`, and the error is gone. Now the memory grows.
+# A training run is fine for a thousand steps. Then somebody adds up the validation losses for the log, and forgets `no_grad`. From there on every
+# validation batch takes more memory than the one before, until the job dies. Elsewhere the second step fails with *Trying to backward through the
+# graph a second time*. Somebody types `retain_graph=True`. Now it fails with *modified by an inplace operation*, and nobody has modified anything.
 #
-# Both are one mistake, and you cannot see it in the code. You can see it in the graph that PyTorch records while your forward pass runs. This
-# chapter teaches you to read that graph.
+# Both have one cause: a tensor from an earlier step still holds the graph of that step. You cannot see it in the code. You can see it in the graph
+# that PyTorch records while your forward pass runs, and this chapter teaches you to read that graph.
 #
 # **After this chapter you can**
 #
@@ -985,8 +985,8 @@ for vector in ([1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [1.0, 1.0, 1.0]):
 
 # %% [markdown]
 # **Explain.** The first two calls pick a row each. The third adds up all three rows. A node multiplies the vector that arrives
-# with the Jacobian of its operation: it computes a **vector-Jacobian product**, VJP for short. Nothing else ever happens in a backward pass.
-# The chain rule is one such product after the other, from the loss down.
+# with the Jacobian of its operation: it computes a **vector-Jacobian product**, VJP for short. A backward pass is made of such products, one after the
+# other from the loss down, and of sums where paths meet. That is the chain rule.
 #
 # A node never builds the table. The next cell says what that would cost for one `exp` of a million numbers, and what the node does instead.
 
@@ -1449,8 +1449,9 @@ print("after the second:", {"x": x.grad.tolist(), "b": b.grad.tolist()})
 # whoever catches this error and goes on trains with gradients that are partly wrong. Clear them first.
 #
 # When you meet this error in training, the question is not where to put `retain_graph=True`. It is *which tensor is left over from
-# the last step*: a hidden state that was not detached, a loss added to a running sum, a cached forward pass. Retaining would hide it, and the
-# graph would grow with each step.
+# the last step*: a hidden state that was not detached, a loss added to a running sum, a cached forward pass. Retaining hides it at best, and the
+# graph grows with each step. More often it only changes the message: the optimizer has changed the weights in place meanwhile, and the old graph
+# had saved them.
 
 # %% [markdown]
 # ### Exercise: twice
