@@ -152,6 +152,8 @@ def walk(fn) -> list[tuple[int, str]]:
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 w = torch.tensor([0.5, -1.0, 2.0], requires_grad=True)
 y = (x * w).sum()
+grown = x.exp()
+square = grown * grown
 check = Check("walk", points=3)
 check("the graph of (x * w).sum()", lambda: walk(y.grad_fn),
       [(0, "SumBackward0"), (1, "MulBackward0"), (2, "AccumulateGrad"), (2, "AccumulateGrad")],
@@ -163,9 +165,11 @@ check("the graph of (x * w).sum()", lambda: walk(y.grad_fn),
              (lambda v: v[-1][1] == "SumBackward0", "A node comes before what lies below it. You listed it after."),
              ([(0, "SumBackward0"), (1, "MulBackward0")], "AccumulateGrad is a node too. The walk ends at the leaves, not above them."),
              (TypeError, "If walk returned None to itself, a `return` is missing.")])
-check("one entry per path", lambda: walk((x * x).grad_fn), [(0, "MulBackward0"), (1, "AccumulateGrad"), (1, "AccumulateGrad")],
-      hint="x * x has two edges to one leaf: the product, and the leaf once per edge.",
-      wrong=[([(0, "MulBackward0"), (1, "AccumulateGrad")], "You listed the leaf once. walk lists paths, so it appears once per edge.")])
+check("one entry per path", lambda: walk(square.grad_fn), [(0, "MulBackward0"), (1, "ExpBackward0"), (2, "AccumulateGrad"), (1, "ExpBackward0"), (2, "AccumulateGrad")],
+      hint="square has two edges to one exp: the product, and then along each edge the exp and its leaf.",
+      wrong=[([(0, "MulBackward0"), (1, "ExpBackward0"), (2, "AccumulateGrad")], "You listed the exp once. walk lists paths, so it appears once per edge."),
+             ([(0, "MulBackward0"), (1, "ExpBackward0"), (2, "AccumulateGrad"), (1, "ExpBackward0")],
+              "What lies below a shared node was listed once. walk follows every path to its end: keep no set of visited nodes.")])
 check("a None edge is skipped", lambda: walk((torch.ones(3) * x).grad_fn), [(0, "MulBackward0"), (1, "AccumulateGrad")],
       hint="torch.ones(3) needs no gradient, so the first entry of next_functions is (None, 0). Skip it, and go on with the next.",
       wrong={AttributeError: "Where an operand needs no gradient, next_functions holds None. Skip it.",
@@ -741,10 +745,12 @@ check("a product saves both factors", lambda: {key: tensor.detach() for key, ten
 check("what is no tensor is left out", lambda: sorted(saved(x.sum(0).grad_fn)), [],
       hint="The sum saved a dimension and a shape, but no tensor.",
       wrong=[(lambda v: len(v) > 0, "A dimension, a flag and a shape are no tensors.")])
-check("a tuple's tensor at its place", lambda: saved(torch.eye(3).mul(x)[:, torch.tensor([2, 0])].grad_fn), {"indices[1]": torch.tensor([2, 0])},
-      hint="[:, index] saved the tuple (None, index): one tensor, at place 1.",
-      wrong=[(lambda v: "indices[0]" in v, "Number the entries before you leave out None: the tensor is at place 1."),
+check("a tuple's tensors at their places", lambda: saved((x * torch.ones(2, 2, 3))[torch.tensor([1, 0]), :, torch.tensor([2, 0])].grad_fn),
+      {"indices[0]": torch.tensor([1, 0]), "indices[2]": torch.tensor([2, 0])},
+      hint="[rows, :, columns] saved the tuple (rows, None, columns): two tensors, at places 0 and 2.",
+      wrong=[(lambda v: "indices[1]" in v, "Number the entries before you leave out None: the second tensor is at place 2."),
              (lambda v: "indices" in v, "Look inside a tuple: its tensors are name[i]."),
+             (lambda v: len(v) == 1, "The tuple holds two tensors. Take every one, not only the first."),
              (lambda v: len(v) == 0, "A tuple may hold tensors. Look inside.")])
 check("the tensors themselves", lambda: ["x" if tensor is x else "another tensor" for tensor in saved((x * x).grad_fn).values()], ["x", "x"],
       hint="Saving is a reference. Return what the attribute holds: no clone, no detach.")
@@ -1233,13 +1239,13 @@ def idle_too(start, stays):
 
 def calls_in(steps):
     """How often the loss is computed."""
-    v, calls = torch.ones(1, requires_grad=True), []
+    v, u, calls = torch.ones(1, requires_grad=True), torch.ones(2, requires_grad=True), []
 
     def loss_fn():
         calls.append(len(calls))
-        return (v ** 2).sum()
+        return (v ** 2).sum() + u.sum()
 
-    descend([v], loss_fn, 0.1, steps)
+    descend([v, u], loss_fn, 0.1, steps)
     return len(calls)
 
 
@@ -1264,9 +1270,8 @@ check("a parameter that the loss does not use stays", lambda: idle_too([1.0], 7.
       wrong=[(TypeError, "A parameter that the loss does not use has no gradient: it is None. Skip it."),
              ([[1.0], [7.0]], "v was not changed. If you end the loop at the parameter that the loss does not use, go on with the next instead."),
              (RuntimeError, "Two causes are common: a leaf was changed outside torch.no_grad(), or autograd.grad met a parameter that the loss does not use. It needs allow_unused=True; then skip the None.")])
-check("loss_fn is called once per step", lambda: calls_in(3), 3,
-      hint="loss_fn is costly. Call it once per step, and use that loss for its value and for backward.",
-      wrong={6: "loss_fn ran twice per step. Use one loss for its value and for backward."})
+check("loss_fn is called once per step", lambda: [calls_in(3), calls_in(0)], [3, 0],
+      hint="loss_fn is costly. Call it once per step, and use that loss for its value and for the gradients of all parameters. With steps = 0 nothing is computed.")
 ### BEGIN HIDDEN TESTS
 start = torch.randn(3, dtype=torch.float64)
 rate = 0.1 + 0.2 * torch.rand((), dtype=torch.float64).item()
