@@ -19,9 +19,9 @@ def _rows(style: Style) -> list[list[_Chip]]:
     bytes_: list[_Chip] = []
     if any(not strength and node.kind != "leaf" for strength, node in zip(strengths, nodes, strict=True)):
         lent = any(row.storage >= 0 for s, node in zip(strengths, nodes, strict=True) if not s for row in node.saved)
-        bytes_.append(("op", "op_line", "saved nothing of its own" if lent else "saved no tensor"))
+        bytes_.append(("op", "op_line", "keeps nothing of its own" if lent else "keeps no tensor"))
     for level in sorted(set(strengths) - {0}):
-        words = f"saved up to {bytes_text(style.largest * level // LEVELS)}"
+        words = f"keeps up to {bytes_text(style.largest * level // LEVELS)}"
         bytes_.append((f"memory{level}", "memory_line", words))
     return [row for row in (kinds, bytes_) if row]
 

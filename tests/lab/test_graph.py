@@ -304,14 +304,14 @@ def test_a_stronger_surface_means_more_bytes(sizes):
 def test_the_legend_explains_every_color_in_use_and_no_other(product):
     plain = draw_graph(product[2], theme="light").source
     assert LIGHT["custom_line"] not in plain and not any(color in plain for color in AMBER)
-    for words in ("backward begins here", "leaf", "saved nothing of its own"):
+    for words in ("backward begins here", "leaf", "keeps nothing of its own"):
         assert f" {words} " in plain
     v = torch.randn(1024, requires_grad=True)
     rich = draw_graph(Keeper.apply(v.exp(), 2) + v[:256].exp().sum(), theme="light").source
-    for words in ("custom Function", "saved up to 2 KiB", "saved up to 8 KiB"):
+    for words in ("custom Function", "keeps up to 2 KiB", "keeps up to 8 KiB"):
         assert f" {words} " in rich
     assert "saved up to" not in plain
-    assert " saved no tensor " in draw_graph((v + 1).sum()).source
+    assert " keeps no tensor " in draw_graph((v + 1).sum()).source
 
 
 def test_a_custom_function_has_its_outline_and_the_surface_of_its_bytes():
