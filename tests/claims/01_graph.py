@@ -65,6 +65,25 @@ def test_a_retained_running_loss_grows() -> None:
 
 
 @says(
+    "A leaf is a tensor that no recorded operation made: an input, or a parameter.",
+    "SumBackward0 saved no tensor. To send a gradient back through a sum, a shape is enough.",
+    "Only MulBackward0 keeps tensors: `x` and `w` themselves, by reference. SumBackward0 keeps a shape.",
+    "61 nodes and 2⁶⁰ paths.",
+)
+def test_the_first_graph() -> None:
+    x, w = pair()
+    y = (x * w).sum()
+    assert [t.is_leaf for t in (x, w, x * w, y, torch.ones(3), y.detach())] == [True, True, False, False, True, True]
+    assert list(values(y.grad_fn)) == [(3,)]
+    assert [value is kept for value, kept in zip(values(y.grad_fn.next_functions[0][0]), (w, x), strict=True)] == [
+        True
+    ] * 2
+    for _ in range(60):
+        x = x + x
+    assert len(below(x.grad_fn)) == 61
+
+
+@says(
     "There is one pair per operand that a gradient could go to. An index or a mask has none, and leaves no pair.",
     "A mask, an index or a label never could, so not even a None stands for it: `x.gather(0, index)` has one entry, for `x`.",
 )
@@ -257,6 +276,8 @@ def test_a_backward_after_the_update_is_refused() -> None:
     "a leaf Variable that requires grad is being used in an in-place operation",
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed",
     "`in` on a list of tensors compares their elements, and that raises.",
+    "Nothing it came from required a gradient, or it was computed under `no_grad`, or it went through `.detach()`, `.item()` or NumPy.",
+    "or asked a leaf for its graph: `leaf.grad_fn` is None.",
 )
 def test_errors_say_what_the_chapter_quotes() -> None:
     x, w = pair()
@@ -279,8 +300,8 @@ def test_errors_say_what_the_chapter_quotes() -> None:
         assert words in str(error.value)
     with pytest.warns(UserWarning, match="that is not a leaf Tensor is being accessed"):
         _ = (x * w).grad
-    for lost in (x.detach().sum(), torch.tensor(x.sum().item())):
+    for lost in (x.detach().sum(), torch.tensor(x.sum().item()), torch.from_numpy(x.detach().numpy()).sum()):
         with pytest.raises(RuntimeError, match="element 0"):
             lost.backward()
     with torch.no_grad():
-        assert (x * w).grad_fn is None
+        assert (x * w).grad_fn is None and x.grad_fn is None
