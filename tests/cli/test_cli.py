@@ -101,9 +101,10 @@ def test_feedback_report_and_export_read_the_gradebook(handed_in, autograder_her
     for words in (["feedback"], ["report"], ["export"]):
         done = autograder_here(handed_in, *words)
         assert done.returncode == 0, done.stderr
-    page = (handed_in / "feedback-pages" / "bob" / NAME / f"{NAME}.html").read_text()
+    page = (handed_in / "feedback" / "bob" / NAME / f"{NAME}.html").read_text()
     assert "Nothing was doubled." in page and "Double every element." in page and "hidden_input" not in page
-    assert "Nothing was doubled." in (handed_in / "report.html").read_text()
+    report = (handed_in / "report.html").read_text()
+    assert "Nothing was doubled." in report and f'href="feedback/bob/{NAME}/{NAME}.html"' in report
     assert "bob" in (handed_in / "grades.csv").read_text()
 
 
