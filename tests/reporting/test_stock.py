@@ -144,11 +144,10 @@ def server(course):
         process.wait(20)
 
 
-def test_formgrader_calls_a_chapter_draft_and_grades_it_all_the_same(server):
+def test_formgrader_calls_every_chapter_draft(server):
     status, body = server("/formgrader/api/assignments")
     assert status == 200
     assert {item["name"]: item["status"] for item in json.loads(body)} == dict.fromkeys(sample.COURSE, "draft")
-    assert all(item["num_submissions"] for item in json.loads(body))
 
 
 def test_formgrader_lists_the_class(server):
