@@ -16,6 +16,7 @@ from ipykernel.ipkernel import IPythonKernel
 from ipykernel.kernelapp import IPKernelApp
 
 from autograder.checks.seeds import seed_everything
+from autograder.engine.inside import elsewhere
 from autograder.engine.inside.copies import Copies
 from autograder.engine.inside.machinery import Machinery
 from autograder.engine.inside.putback import Names, World
@@ -69,7 +70,10 @@ class Kernel(IPythonKernel):
                 self.copies.check(code, order) if order["role"] == "check" else self.copies.hidden(code, order["id"])
             )
             return {"status": "ok", "execution_count": 0, "user_expressions": said, "payload": []}
-        reply = await super().do_execute(code, silent, store_history, user_expressions, allow_stdin, cell_id=cell_id)
+        with elsewhere.around(self.shell, order["role"], self.names.course):
+            reply = await super().do_execute(
+                code, silent, store_history, user_expressions, allow_stdin, cell_id=cell_id
+            )
         self.names.after(order["role"])
         return reply
 
