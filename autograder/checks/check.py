@@ -6,23 +6,14 @@ A learner sees a small table; nbgrader sees a number of points. When a class is 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from autograder.checks import verdict
 from autograder.checks.observe import Observation, observe
 from autograder.checks.probe import DEFAULT_LIMIT, call
+from autograder.checks.score import Outcome, settle
 from autograder.checks.seeds import PRACTICE
 from autograder.checks.table import CheckTable, Row, show_table
-
-
-@dataclass
-class _Outcome:
-    label: str
-    passed: bool
-    message: str
-    weight: float
-    is_value: bool
 
 
 class Points(float):
@@ -51,7 +42,7 @@ class Check:
 
     def __init__(self, name: str, points: float = 1.0) -> None:
         self.name, self.points = name, float(points)
-        self._outcomes: list[_Outcome] = []
+        self._outcomes: list[Outcome] = []
         self._timed_out = False
 
     def __call__(
@@ -126,17 +117,8 @@ class Check:
 
     def report(self) -> float:
         """Show the table and return the points earned: points x passed weight / total weight, between 0 and `points`."""
-        value_passed = any(outcome.passed for outcome in self._outcomes if outcome.is_value)
-        rows = []
-        earned = total = 0.0
-        for outcome in self._outcomes:
-            passed, message = outcome.passed, outcome.message
-            if passed and not outcome.is_value and not value_passed:
-                passed, message = False, "Counts only when another check of this exercise passes."
-            rows.append(Row(outcome.label, passed, message))
-            total += outcome.weight
-            earned += outcome.weight * passed
-        score = score_of(self.points, earned, total)
+        score = settle(self._outcomes, self.points)
+        rows = [Row(outcome.label, outcome.passed, outcome.message) for outcome in self._outcomes]
         show_table(CheckTable(self.name, rows, self.points))
         return Points(score)
 
@@ -152,13 +134,13 @@ class Check:
         is_value: bool,
     ) -> None:
         if self._timed_out:
-            outcome = _Outcome(label, False, "Not run: an earlier check ran out of time.", weight, is_value)
+            outcome = Outcome(label, False, "Not run: an earlier check ran out of time.", weight, is_value)
         else:
             observed = call(thunk, limit, PRACTICE, self.name, label)
             self._timed_out = isinstance(observed, dict) and "timeout" in observed
             difference = judge(observed)
             message = "" if difference is None else visible_message(observed, difference, wrong, hint, is_value)
-            outcome = _Outcome(label, difference is None, message, weight, is_value)
+            outcome = Outcome(label, difference is None, message, weight, is_value)
         self._outcomes.append(outcome)
 
 
@@ -170,8 +152,3 @@ def visible_message(
     if not sentence:
         return difference
     return f"{difference}{'' if difference.endswith(('.', '!', '?', ':')) else '.'} {sentence}"
-
-
-def score_of(points: float, earned: float, total: float) -> float:
-    """Points x earned / total, never above the points."""
-    return min(points, points * earned / total) if total > 0 else 0.0

@@ -13,9 +13,10 @@ from contextlib import contextmanager
 from typing import Any, cast
 
 from autograder.checks import verdict
-from autograder.checks.check import score_of, visible_message
+from autograder.checks.check import visible_message
 from autograder.checks.grammar import EXPECTED_MARK, CheckCall, CheckCell
 from autograder.checks.observe import Observation
+from autograder.checks.score import Outcome, settle
 from autograder.engine.api import CellRun
 from autograder.grading.results import CheckResult, ExerciseResult, ExerciseStatus
 
@@ -55,17 +56,16 @@ def _judge(
 ) -> ExerciseResult:
     observations = _counted(cell, run)
     differences = [_difference(call, observations, reference) for call in cell.calls]
-    value_passed = any(d is None for call, d in zip(cell.calls, differences, strict=True) if call.kind != "raises")
-    checks = []
-    earned = 0.0
+    outcomes = []
     for call, difference in zip(cell.calls, differences, strict=True):
         passed = difference is None and not run.killed
         message = "" if passed else _message(call, difference or "The cell had to be stopped.", observations)
-        if passed and call.kind == "raises" and not value_passed:
-            passed, message = False, "Counts only when another check of this exercise passes."
-        earned += call.weight * passed
-        checks.append(CheckResult(call.label, passed, call.hidden, message))
-    score = score_of(max_score, earned, cell.total_weight)
+        outcomes.append(Outcome(call.label, passed, message, call.weight, call.kind != "raises"))
+    score = settle(outcomes, max_score)
+    checks = [
+        CheckResult(outcome.label, outcome.passed, call.hidden, outcome.message)
+        for call, outcome in zip(cell.calls, outcomes, strict=True)
+    ]
     return ExerciseResult(grade_id, _status(run), False, score, max_score, checks)
 
 
