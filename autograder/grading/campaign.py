@@ -19,7 +19,7 @@ from typing import Any
 
 from autograder import __version__
 from autograder.engine.api import CellRun, Engine, Job, Run
-from autograder.grading.answer_errors import error_notes
+from autograder.grading.run_notes import error_notes
 from autograder.grading.book.autograded import autograded_notebook, unreadable_notebook
 from autograder.grading.book.gradebook import Book, BookError, Written
 from autograder.grading.course import Chapter, Course, CourseCell

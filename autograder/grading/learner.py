@@ -10,7 +10,7 @@ from pathlib import Path
 
 from autograder.checks.grammar import EXPECTED_MARK
 from autograder.engine.api import CellRun, Engine
-from autograder.grading.answer_errors import error_notes
+from autograder.grading.run_notes import error_notes
 from autograder.grading.course import Chapter, CourseError, chapter_called, chapter_of
 from autograder.grading.intake.recognize import chapter_in_cells
 from autograder.grading.jobs import Placed, job, parsed
