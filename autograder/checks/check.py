@@ -149,6 +149,6 @@ def visible_message(
 ) -> str:
     """What a learner reads: how the value differs, then the sentence that explains it."""
     sentence = verdict.explanation(observed, wrong, hint, of_value=is_value)
-    if not sentence:
-        return difference
+    if not sentence or verdict.asks_for_input(observed):
+        return sentence or difference
     return f"{difference}{'' if difference.endswith(('.', '!', '?', ':')) else '.'} {sentence}"

@@ -25,6 +25,8 @@ class ErrorName:
 
 Wrong = Mapping[Any, str] | Iterable[tuple[Any, str]] | None
 
+#: What to do about an answer that calls `input()`.
+NO_INPUT = "Nobody is there to type while it is checked: take it out, or put a value in its place."
 MISSING_RETURN = "If your function returned None, a `return` is missing."
 
 
@@ -80,6 +82,8 @@ def explanation(observed: Observation, wrong: Wrong, hint: str = "", *, of_value
     sentence = known_mistake(observed, wrong)
     if sentence is not None:
         return sentence
+    if asks_for_input(observed):
+        return f"It called input(). {NO_INPUT}"
     return f"{MISSING_RETURN} {hint}".rstrip() if _stumbled(observed) or (observed is None and of_value) else hint
 
 
@@ -105,6 +109,12 @@ def _meets(observed: Observation, key: Any) -> bool:
         return bool(key(value)) if callable(key) else _same(value, key)
     except Exception:
         return False
+
+
+def asks_for_input(observed: Observation) -> bool:
+    """Whether the check ended at a call of `input()`, which no run of the grader answers."""
+    error = observed.get("error") if isinstance(observed, dict) else None
+    return isinstance(error, dict) and error.get("type") == "StdinNotImplementedError"
 
 
 def _stumbled(observed: Observation) -> bool:

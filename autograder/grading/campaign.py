@@ -19,7 +19,6 @@ from typing import Any
 
 from autograder import __version__
 from autograder.engine.api import CellRun, Engine, Job, Run
-from autograder.grading.run_notes import error_notes
 from autograder.grading.book.autograded import autograded_notebook, unreadable_notebook
 from autograder.grading.book.gradebook import Book, BookError, Written
 from autograder.grading.course import Chapter, Course, CourseCell
@@ -30,6 +29,7 @@ from autograder.grading.reading.notebook import Unreadable
 from autograder.grading.references import References
 from autograder.grading.restore.graft import Restored
 from autograder.grading.results import ClassResult, ExerciseResult, Note, Source, SubmissionResult, SubmissionStatus
+from autograder.grading.run_notes import run_notes
 from autograder.interrupts import whole
 
 BATCH_SECONDS = 0.5  #: the most work that a killed grader has to do again
@@ -188,7 +188,7 @@ class Campaign:
             run.engine,
             run.sandbox,
             _source(handin),
-            pending.notes + [Note("run", text) for text in run.notes] + error_notes(run.cells, chapter.exercises),
+            pending.notes + [Note("run", text) for text in run.notes] + run_notes(run.cells, chapter),
             exercises,
         )
         outputs = {cell.id: cell.outputs for cell in run.cells if cell.outputs}
