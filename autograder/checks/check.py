@@ -69,7 +69,8 @@ class Check:
         expected : object
             Plain data.
         wrong : dict or pairs, optional
-            Maps values that known mistakes produce, predicates on the plain form, or exception types to a sentence.
+            Maps values that known mistakes produce, predicates on the plain form, exception types, or pairs
+            (type, what its text contains) to a sentence.
         hint : str
             The sentence when no entry of `wrong` fits.
         rtol, atol : float, optional
