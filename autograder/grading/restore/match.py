@@ -114,7 +114,7 @@ def match(cells: Sequence[dict[str, Any]], index: Index, definitions: Definition
             found.primary = found.place not in seen
             seen.add(found.place)
     _spread_equal_texts(matches, index, seen)
-    _by_likeness(cells, matches, index, seen)
+    _by_likeness(cells, matches, index, seen, definitions)
     return matches
 
 
@@ -182,9 +182,12 @@ def _believable(cell: dict[str, Any], place: int, index: Index, definitions: Def
         return cell["cell_type"] != "code"
     if course.role == "answer" and definitions.binds(cell["source"], index.targets[course.exercise or ""]):
         return True
+    if index.answered_by(cell["source"], definitions) is not None:
+        return False  # it answers another exercise, and a few lines of code share brackets and commas with anything
     ours, theirs = index.tokens[place], _tokens(cell["source"])
     common = (ours & theirs).total()
-    return common >= _RELATED * min(ours.total(), max(theirs.total(), 1)) and common > 0
+    related = _RELATED if cell["cell_type"] == course.cell_type else _LIKE
+    return common >= related * min(ours.total(), max(theirs.total(), 1)) and common > 0
 
 
 def _spread_equal_texts(matches: list[Match], index: Index, seen: set[int]) -> None:
@@ -198,7 +201,9 @@ def _spread_equal_texts(matches: list[Match], index: Index, seen: set[int]) -> N
                     break
 
 
-def _by_likeness(cells: Sequence[dict[str, Any]], matches: list[Match], index: Index, seen: set[int]) -> None:
+def _by_likeness(
+    cells: Sequence[dict[str, Any]], matches: list[Match], index: Index, seen: set[int], definitions: Definitions
+) -> None:
     open_places = [
         place
         for place, cell in enumerate(index.chapter.cells)
@@ -213,6 +218,8 @@ def _by_likeness(cells: Sequence[dict[str, Any]], matches: list[Match], index: I
     ][:_CANDIDATES]
     pairs = []
     for number, theirs in candidates:
+        if index.answered_by(cells[number]["source"], definitions) is not None:
+            continue  # an answer is no cell of the course's, however alike
         size = theirs.total()
         for place in open_places:
             ours = index.tokens[place]
