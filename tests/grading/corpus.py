@@ -420,6 +420,51 @@ def _(nb):
     nb["cells"][1:1] = [code_cell(text) for text in leftovers]
 
 
+# --- what was pasted --------------------------------------------------------------------------------------------------
+
+
+@damage("answer between Markdown fences", "repaired", "fences-removed")
+def _(nb):
+    cell = find_cell(nb, "double")
+    cell["source"] = f"```python\n{cell['source']}\n```"
+
+
+@damage("answer pasted with the prose around it", "repaired", "fences-removed")
+def _(nb):
+    cell = find_cell(nb, "total")
+    cell["source"] = f"Here is the answer:\n\n~~~ py\n{cell['source']}\n~~~\n\nIt's quick, isn't it?"
+
+
+@damage("answer with the closing fence alone", "repaired", "fences-removed")
+def _(nb):
+    find_cell(nb, "total")["source"] += "\n```\n"
+
+
+@damage("answer between fences, turned to Markdown", "repaired", "fences-removed", "cell-retyped")
+def _(nb):
+    cell = find_cell(nb, "double")
+    cell["source"] = f"My answer:\n```{{python}}\n{cell['source']}\n```"
+    retype(cell, "markdown")
+
+
+@damage("all metadata stripped, answers as Markdown between fences", "repaired", "fences-removed", "answer-elsewhere")
+def _(nb):
+    for cell in nb["cells"]:
+        if cell["metadata"].get("nbgrader", {}).get("solution") and cell["cell_type"] == "code":
+            cell["source"] = f"```\n{cell['source']}\n```"
+            retype(cell, "markdown")
+        cell["metadata"] = {}
+        cell.pop("id")
+
+
+@damage("fences in a docstring and in the free answer", "graded")
+def _(nb):
+    find_cell(nb, "double")["source"] = (
+        'def double(x):\n    """As in\n\n    ```python\n    double(1)\n    ```\n    """\n    return 2 * x'
+    )
+    find_cell(nb, MANUAL)["source"] += "\n```python\ndef double(x): ...\n```"
+
+
 # --- metadata ---------------------------------------------------------------------------------------------------------
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from autograder.grading.restore.definitions import Definitions
+from autograder.grading.restore.fences import without_fences
 from autograder.grading.restore.match import Index
 from autograder.grading.restore.notes import Mends
 from autograder.grading.restore.order import Piece, move_up
@@ -70,6 +71,10 @@ class Answers:
         released = self.cells[self.index.answers[exercise]].released
         return self.definitions.answers(piece.source, self.index.targets[exercise], released)
 
+    def _is_code_that_answers(self, piece: Piece, exercise: str) -> bool:
+        text = without_fences(piece.source, self.definitions) or piece.source
+        return self._answers(piece, exercise) and self.definitions.tree(text) is not None
+
     def _without_stubs(self, pieces: list[Piece], exercise: str) -> list[Piece]:
         """Take an answered exercise's blank form out of whatever the student's cells would run."""
         released = self.cells[self.index.answers[exercise]].released
@@ -98,13 +103,12 @@ class Answers:
             code = [piece for piece in pieces if piece.cell_type == "code" and self._answers(piece, exercise)]
             if not code:  # an answer that was turned into prose
                 prose = [piece for piece in pieces if piece.own and piece.role == "text"]
-                code = [
-                    piece
-                    for piece in prose
-                    if self._answers(piece, exercise) and self.definitions.tree(piece.source) is not None
-                ][-1:]
+                code = [piece for piece in prose if self._is_code_that_answers(piece, exercise)][-1:]
                 for piece in code:
                     piece.cell_type, piece.role = "code", "student"
+                    if (text := without_fences(piece.source, self.definitions)) is not None:
+                        piece.source = text
+                        self.mends.add("fences-removed", exercise)
             if code:
                 found[exercise] = code
         for exercise, code in found.items():

@@ -14,6 +14,7 @@ from autograder.grading.course import Chapter, CourseCell
 from autograder.grading.reading.notebook import Reading, Unreadable
 from autograder.grading.restore.answers import Answers
 from autograder.grading.restore.definitions import Definitions
+from autograder.grading.restore.fences import without_fences
 from autograder.grading.restore.match import Index, Match, checks_something, index_of, match
 from autograder.grading.restore.notes import Mends
 from autograder.grading.restore.order import Piece, in_course_order
@@ -99,11 +100,14 @@ class _Restoration:
         self.elsewhere: set[str] = set()  # exercises that another cell answers than their answer cell
 
     def restored(self) -> Restored:
-        cells = self.reading.cells
+        cells, pasted = self._without_fences()
         matches = match(cells, self.index, self.definitions)
         self._find_manual(matches)
         self.present = {found.place for found in matches if found.place is not None}
         self._note_metadata(matches)
+        for number in pasted:
+            place = matches[number].place
+            self.mends.add("fences-removed", f"own-{number + 1}" if place is None else self.chapter.cells[place].id)
         anchor = -1
         for number, (cell, found) in enumerate(zip(cells, matches, strict=True)):
             if found.place is None:
@@ -125,6 +129,22 @@ class _Restoration:
         self._put_back()
         notes = [*self.reading.notes, *self.mends.notes()]
         return Restored(self._placed(), notes, bool(self.mends), frozenset(answered), unanswered)
+
+    def _without_fences(self) -> tuple[list[dict[str, Any]], list[int]]:
+        """The submitted cells, those of code without Markdown fences, and the numbers of those that had some.
+
+        Prose that carries an answer's mark is code as well: whoever pastes fences may have made the cell Markdown.
+        """
+        cells, pasted = list(self.reading.cells), []
+        for number, cell in enumerate(cells):
+            place = self.index.place_of_mark(cell)
+            marked = place is not None and self.chapter.cells[place].role == "answer"
+            if cell["cell_type"] == "code" or marked:
+                text = without_fences(cell["source"], self.definitions)
+                if text is not None:
+                    cells[number] = {**cell, "source": text}
+                    pasted.append(number)
+        return cells, pasted
 
     # one submitted cell
 

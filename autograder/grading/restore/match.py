@@ -76,6 +76,11 @@ class Index:
             if cell.role == "check":
                 self.checks.setdefault(cell.exercise, place)
 
+    def place_of_mark(self, cell: dict[str, Any]) -> int | None:
+        """The course cell whose grade_id a submitted cell carries."""
+        grade_id = cell["metadata"].get("nbgrader", {}).get("grade_id")
+        return self.ids.get(grade_id) if isinstance(grade_id, str) else None
+
     @cached_property
     def targets(self) -> dict[str, frozenset[str]]:
         """Exercise to the names that its answer must bind: its own where the reference binds that, else all of them."""
@@ -123,7 +128,7 @@ def _by_name(cell: dict[str, Any], index: Index, definitions: Definitions) -> Ma
     equal = index.texts.get(text, ())
     grader = cell["metadata"].get("nbgrader", {})
     grade_id = grader.get("grade_id")
-    place = index.ids.get(grade_id) if isinstance(grade_id, str) else None
+    place = index.place_of_mark(cell)
     if place is not None:
         if equal and place not in equal and index.chapter.cells[equal[0]].role != "text":
             return Match(equal[0], "text", untouched=True)  # it carries another cell's mark

@@ -20,6 +20,10 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "The answer cell {cell} had been split inside a definition; its parts were joined again.",
         "These answer cells had been split inside a definition; their parts were joined again: {cells}.",
     ),
+    "fences-removed": (
+        "The code of {cell} stood between Markdown fences; they were made comments, and the code was graded.",
+        "The code of these cells stood between Markdown fences; they were made comments, and the code was graded: {cells}.",
+    ),
     "answer-missing": (
         "The answer cell {cell} is missing and no other cell defines its name, so it counts as not answered.",
         "These answer cells are missing and no other cell defines their names, so they count as not answered: {cells}.",
