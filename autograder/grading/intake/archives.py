@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
+from autograder.grading.reading.kinds import kind_of_name
 from autograder.grading.reading.notebook import MAX_BYTES
 
 MAX_DEPTH = 10  #: folders in folders, archives counted
@@ -23,7 +24,6 @@ MAX_UNPACKED = 512 << 20  #: bytes that one archive may hold, archives inside it
 CLASS_FILES, CLASS_UNPACKED = 200_000, 64 << 30  #: the same for an archive that holds a whole class
 MAX_NESTED = 3  #: archives in archives
 _MAX_DIRECTORY = 8 << 20  #: bytes of a zip's list of contents
-_UNOPENED = (".tar", ".tgz", ".tar.gz", ".gz", ".bz2", ".xz", ".zst", ".rar", ".7z")
 # Control characters, line separators, and the marks that turn the direction of writing.
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 _JUNK = {"__MACOSX", "__pycache__", "Thumbs.db", "desktop.ini"}
@@ -273,7 +273,8 @@ def _zip_time(info: zipfile.ZipInfo) -> float:
 
 
 def _kind_trouble(name: str) -> str | None:
-    if name.lower().endswith(_UNOPENED):
+    kind = kind_of_name(name)
+    if kind is not None and kind.sort == "archive":
         return f"{name} is an archive of a kind that is not opened here; the .ipynb file, or a zip of it, is needed."
     return None
 

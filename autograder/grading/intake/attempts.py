@@ -11,6 +11,7 @@ from pathlib import Path
 from autograder.grading.course import Chapter
 from autograder.grading.intake.archives import File, FileTrouble, read_file
 from autograder.grading.intake.recognize import chapter_in_cells, chapter_in_name, names_fully, slug
+from autograder.grading.reading.kinds import kind_of_name
 from autograder.grading.reading.notebook import Reading, Unreadable, read_notebook
 from autograder.grading.restore.graft import Restored, restore
 
@@ -19,9 +20,6 @@ HELD = 16 * 2**20  #: bytes of notebooks that are kept for a second look; others
 
 _NOTEBOOK = re.compile(r"\.ipynb(\.txt|\.json)?$", re.IGNORECASE)
 _MAYBE = re.compile(r"(^|/)[^.]*$|\.(json|txt)$", re.IGNORECASE)
-OTHER_FORM = re.compile(
-    r"\.(py|html?|tar|tgz|gz|bz2|xz|zst|rar|7z)$", re.IGNORECASE
-)  #: endings of what people hand in instead
 _NUMBER = re.compile(r"(\d+)")
 
 
@@ -115,7 +113,7 @@ def sort_files(
         if is_notebook(file):
             notebooks.append(file)
         else:
-            kind = found.troubles if file.trouble is not None or OTHER_FORM.search(file.name) else found.others
+            kind = found.troubles if file.trouble is not None or was_meant(file.name) else found.others
             kind.setdefault(_named(file, chapters)[2], []).append(file)
     for file in notebooks:
         _place(found, file, chapters, _when(file, times))
@@ -133,6 +131,12 @@ def is_notebook(file: File) -> bool:
     except FileTrouble:
         return False
     return data[:4096].lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"{") and b'"cells"' in data
+
+
+def was_meant(name: str) -> bool:
+    """Whether a file that is no notebook was meant to be one: a script, a web page, an archive that is not opened here."""
+    kind = kind_of_name(name)
+    return kind is not None and kind.sort in ("form", "archive")
 
 
 def may_hold_notebooks(path: Path) -> bool:

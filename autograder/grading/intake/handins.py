@@ -18,6 +18,7 @@ from autograder.grading.course import Chapter
 from autograder.grading.intake.archives import File, FileTrouble, readable, walk
 from autograder.grading.intake.attempts import Attempt, Sorted, choose, sort_files
 from autograder.grading.intake.collecting import Collected, CollectError, collect
+from autograder.grading.reading.kinds import no_notebook
 from autograder.grading.results import Note
 
 __all__ = ["CollectError", "Collected", "Handin", "collect", "find", "parse_timestamp", "strays", "student_folders"]
@@ -227,8 +228,7 @@ def _trouble(file: File, found: Sorted) -> str:
         return file.trouble
     if file in found.notebooks:
         return f"{file.name} holds no chapter that is known here; the name of its chapter is needed."
-    kind = "a web page" if re.search(r"\.html?$", file.name, re.IGNORECASE) else "a Python script"
-    return f"{file.name} is {kind}, not a notebook; the .ipynb file is needed."
+    return no_notebook(file.name)
 
 
 def _missing(student: str, chapter: str, text: str, needs_person: bool = False) -> Handin:
