@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from autograder.grading.course import Chapter
-from autograder.grading.intake.archives import File, FileTrouble, read_file
+from autograder.grading.intake.files import File, FileTrouble, read_file
 from autograder.grading.intake.recognize import chapter_in_cells, chapter_in_name, names_fully, slug
 from autograder.grading.reading.kinds import kind_of_name
 from autograder.grading.reading.notebook import Reading, Unreadable, read_notebook

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.grading.course import Chapter
-from autograder.grading.intake.archives import File, FileTrouble, walk, walk_archive
+from autograder.grading.intake.archives import walk, walk_archive
 from autograder.grading.intake.attempts import Attempt, choose, is_notebook, was_meant
 from autograder.grading.intake.copying import write_new
+from autograder.grading.intake.files import File, FileTrouble
 from autograder.grading.intake.paths import Item, read_paths, safe_name
 from autograder.grading.intake.recognize import chapter_in_cells
 from autograder.grading.reading.kinds import kind_of_name, no_notebook

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
-from zoneinfo import ZoneInfo
+from typing import Literal
 
 from autograder.grading.course import Chapter
-from autograder.grading.intake.archives import File, FileTrouble, readable, walk
+from autograder.grading.intake.archives import walk
 from autograder.grading.intake.attempts import Attempt, Sorted, choose, sort_files
 from autograder.grading.intake.collecting import Collected, CollectError, collect
+from autograder.grading.intake.files import File, FileTrouble, readable
+from autograder.grading.intake.stamps import nearest, parse_timestamp, read_stamps
 from autograder.grading.reading.kinds import no_notebook
 from autograder.grading.results import Note
 
@@ -145,7 +145,7 @@ def _of_student(
 ) -> Iterator[Handin]:
     stamps = {file.parts[:-1]: file for file in files if file.name == "timestamp.txt" and file.path is not None}
     files = [file for file in files if file.name != "timestamp.txt"]
-    times, broken = _read_stamps(stamps)
+    times, broken = read_stamps(stamps)
     seconds = {folder: time.replace(tzinfo=UTC).timestamp() for folder, time in times.items()}
     found = sort_files(files, known, seconds)
     for name, chapter in chapters.items():
@@ -179,8 +179,8 @@ def _found(
     if chosen.file.parts != (chapter.name, f"{chapter.name}.ipynb"):
         notes.append(Note("found-elsewhere", f"The notebook was found as {chosen.file.shown}."))
     folder = chosen.file.parts[:-1]
-    stamp = _nearest(folder, times)
-    if stamp is None and _nearest(folder, dict.fromkeys(broken, True)):
+    stamp = nearest(folder, times)
+    if stamp is None and nearest(folder, dict.fromkeys(broken, True)):
         text = "timestamp.txt could not be read, so no late penalty was charged."
         notes.append(Note("timestamp-broken", text))
     siblings, left = _siblings(chosen.file, beside)
@@ -266,44 +266,3 @@ def _spooled(data: bytes, spool: Path) -> Path:
     with os.fdopen(handle, "wb") as copy:
         copy.write(data)
     return Path(name)
-
-
-def _nearest(folder: tuple[str, ...], values: Mapping[tuple[str, ...], Any]) -> Any:
-    for length in range(len(folder), -1, -1):
-        if folder[:length] in values:
-            return values[folder[:length]]
-    return None
-
-
-def _read_stamps(
-    stamps: Mapping[tuple[str, ...], File],
-) -> tuple[dict[tuple[str, ...], datetime], set[tuple[str, ...]]]:
-    times, broken = {}, set()
-    for folder, file in stamps.items():
-        try:
-            times[folder] = parse_timestamp(file.read()[:200].decode("utf-8-sig"))
-        except (FileTrouble, ValueError, OverflowError):
-            broken.add(folder)
-    return times, broken
-
-
-def parse_timestamp(text: str) -> datetime:
-    """The time that a timestamp.txt says, in UTC without a zone; ValueError where it says none.
-
-    nbgrader writes "2026-02-03 15:58:23.948203 UTC" or a zone's name at the end; ISO 8601 is read as well. A time
-    without a zone is UTC, as nbgrader takes it.
-    """
-    text = text.strip().strip("\0")
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        bare, _, zone = text.rpartition(" ")
-        moment = datetime.fromisoformat(bare)
-        if re.fullmatch(r"[+-]\d{4}", zone):
-            moment = datetime.fromisoformat(f"{bare}{zone}")
-        elif zone not in ("UTC", "GMT", "Z"):
-            try:
-                moment = moment.replace(tzinfo=ZoneInfo(zone))
-            except (OSError, KeyError, ValueError):
-                raise ValueError(f"there is no time zone {zone!r}") from None
-    return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo is not None else moment
