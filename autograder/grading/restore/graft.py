@@ -6,7 +6,6 @@ what the student wrote, and where.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,12 +14,11 @@ from autograder.grading.reading.notebook import Reading, Unreadable
 from autograder.grading.restore.answers import Answers
 from autograder.grading.restore.definitions import Definitions
 from autograder.grading.restore.fences import without_fences
+from autograder.grading.restore.marks import note_metadata, refuse_another_chapter
 from autograder.grading.restore.match import Index, Match, checks_something, index_of, match
 from autograder.grading.restore.notes import Mends
 from autograder.grading.restore.order import Piece, in_course_order
 from autograder.grading.results import Note
-
-_FEW = 0.2  #: share of a chapter's cells below which a notebook without a single exercise is not this chapter
 
 
 @dataclass
@@ -104,7 +102,7 @@ class _Restoration:
         matches = match(cells, self.index, self.definitions)
         self._find_manual(matches)
         self.present = {found.place for found in matches if found.place is not None}
-        self._note_metadata(matches)
+        note_metadata(cells, matches, self.chapter, self.mends)
         for number in pasted:
             place = matches[number].place
             self.mends.add("fences-removed", f"own-{number + 1}" if place is None else self.chapter.cells[place].id)
@@ -119,7 +117,7 @@ class _Restoration:
         answers = Answers(self.index, self.definitions, self.mends)
         self.pieces = answers.join_halves(self.pieces)
         self.pieces, answered, self.elsewhere = answers.settle(self.pieces)
-        self._refuse_another_chapter(matches, answered)
+        refuse_another_chapter(cells, matches, self.chapter, answered, self.mends)
         written = {piece.place for piece in self.pieces if piece.place is not None}
         unanswered = frozenset(
             cell.id
@@ -210,28 +208,6 @@ class _Restoration:
 
     # the whole
 
-    def _refuse_another_chapter(self, matches: list[Match], answered: set[str]) -> None:
-        known: set[int] = set()
-        foreign: dict[str, None] = {}
-        for cell, found in zip(self.reading.cells, matches, strict=True):
-            if found.foreign:
-                grade_id = cell["metadata"].get("nbgrader", {}).get("grade_id")
-                foreign[grade_id if isinstance(grade_id, str) else f"check-{checks_something(cell['source'])}"] = None
-            elif found.place is not None and found.how in ("grade_id", "text", "check"):
-                role = self.chapter.cells[found.place].role
-                if role in ("answer", "check") or (role == "manual" and found.how == "grade_id"):
-                    known.add(found.place)
-        name = self.chapter.name
-        if not known and foreign and 2 * len(answered) < len(foreign):
-            raise Unreadable(
-                f"The notebook holds another chapter's cells ({next(iter(foreign))[:60]} ...), none of {name}; "
-                f"the notebook of {name} is needed."
-            )
-        if not known and not answered and len(self.present) < _FEW * len(self.chapter.cells):
-            raise Unreadable(f"The notebook holds no exercise of {name}; the notebook of {name} is needed.")
-        for grade_id in foreign:
-            self.mends.add("chapter-mixed" if len(foreign) > len(known) else "unknown-cell", grade_id)
-
     def _put_back(self) -> None:
         """Add the course's own cells: all locked ones, and the others where the student left or deleted them."""
         edited = {piece.place for piece in self.pieces if piece.place is not None}
@@ -287,40 +263,6 @@ class _Restoration:
                 PlacedCell(identity, piece.cell_type, piece.source, piece.role, piece.exercise, run, metadata)
             )
         return _join_manual(placed)
-
-    def _note_metadata(self, matches: list[Match]) -> None:
-        furthest = -1
-        for cell, found in zip(self.reading.cells, matches, strict=True):
-            if found.place is None or not found.primary:
-                continue
-            course = self.chapter.cells[found.place]
-            ours = course.metadata.get("nbgrader")
-            if course.cell_type != cell["cell_type"]:
-                self.mends.add("cell-retyped", course.id)
-            if found.place < furthest and course.role != "text":
-                self.mends.add("cell-moved", course.id)
-            furthest = max(furthest, found.place)
-            if not isinstance(ours, dict):
-                continue
-            theirs = cell["metadata"].get("nbgrader")
-            if theirs is None or not theirs.get("grade_id"):
-                self.mends.add("metadata-lost", course.id)
-            elif found.how != "grade_id" or _marks(theirs) != _marks(ours):
-                self.mends.add("metadata-edited", course.id)
-            if theirs is not None and _number(theirs.get("schema_version")) > 3:
-                self.mends.add("schema-version", course.id)
-
-
-def _marks(grader: dict[str, Any]) -> tuple[Any, ...]:
-    marks = tuple(grader.get(key) for key in ("grade", "solution", "locked"))
-    return (*marks, _number(grader.get("points")) if grader.get("grade") is True else None)
-
-
-def _number(value: Any) -> float:
-    """The value as a number; -1 where it is none, so that it equals nothing that the course says."""
-    if isinstance(value, int | float) and math.isfinite(value):
-        return float(value)
-    return -1.0
 
 
 class _Names:
