@@ -288,7 +288,7 @@ def _(nb):
     nb["cells"].append(copied)
 
 
-@damage("answer cell split between statements", "repaired", "answer-copied")
+@damage("answer cell split between statements", "repaired", "answer-split")
 def _(nb):
     cell = find_cell(nb, "total")
     second = clone(cell)
@@ -311,6 +311,13 @@ def _(nb):
     head, _, tail = cell["source"].rpartition("\n")
     cell["source"] = head
     nb["cells"].insert(position(nb, "total") + 1, code_cell(tail))
+
+
+@damage("answer cell split inside a function, the mark with the second part", "repaired", "answer-joined")
+def _(nb):
+    cell = find_cell(nb, "total")
+    head, _, cell["source"] = cell["source"].rpartition("\n")
+    nb["cells"].insert(position(nb, "total"), code_cell(head))
 
 
 @damage("two answer cells merged, the second deleted", "repaired", "answer-elsewhere")
@@ -482,6 +489,18 @@ def _(nb):
     find_cell(nb, "check-double")["metadata"]["nbgrader"]["points"] = float("nan")
 
 
+@damage("points changed to 400 digits", "repaired", "metadata-edited")
+def _(nb):
+    find_cell(nb, "check-double")["metadata"]["nbgrader"]["points"] = 10**400
+
+
+@damage("an integer of 10,000 digits in metadata", "graded", "long-number")
+def _(nb):
+    nb["metadata"]["loss"] = "LONG"
+    find_cell(nb, "double")["metadata"]["nbgrader"]["loss"] = "LONG"
+    return encode(nb).replace(b'"LONG"', b"9" * 10_000)
+
+
 @damage("points changed to 1e308", "repaired", "metadata-edited")
 def _(nb):
     find_cell(nb, "check-double")["metadata"]["nbgrader"]["points"] = 1e308
@@ -587,14 +606,14 @@ def _(nb):
     find_cell(nb, "double")["metadata"]["nbgrader"]["grade_id"] = 7
 
 
-@damage("nbgrader schema 1", "graded")
+@damage("nbgrader schema 1", "graded", "schema-old")
 def _(nb):
     for marks in each_grader(nb):
         marks["schema_version"] = 1
         marks.pop("task", None)
 
 
-@damage("nbgrader schema 2", "graded")
+@damage("nbgrader schema 2", "graded", "schema-old")
 def _(nb):
     for marks in each_grader(nb):
         marks["schema_version"] = 2
@@ -686,7 +705,7 @@ def _(nb):
         cell["source"] = cell["source"].splitlines(keepends=True)
 
 
-@damage("source as lists without line ends", "graded")
+@damage("source as lists without line ends", "graded", "lines-joined")
 def _(nb):
     for cell in nb["cells"]:
         cell["source"] = cell["source"].splitlines()

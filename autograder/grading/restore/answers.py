@@ -28,7 +28,8 @@ class Answers:
     def _joins(self, first: Piece, second: Piece) -> bool:
         """Append the second piece to the first where the two were one cell."""
         copies = first.role == second.role == "answer" and first.place == second.place
-        if not copies and not (second.own and second.key[2] == first.key[2] + 1):
+        halves = (second.own or (first.own and second.role == "answer")) and second.key[2] == first.key[2] + 1
+        if not copies and not halves:
             return False
         looks_cut = (
             second.source[:1] in (" ", "\t")
@@ -38,11 +39,16 @@ class Answers:
         joined = f"{first.source.rstrip()}\n{second.source}"
         if not looks_cut or self.definitions.tree(joined) is None:
             return False
-        place = first.place if first.place is not None else self.index.answered_by(joined, self.definitions)
+        place = first.place if first.place is not None else second.place
+        if place is None:
+            place = self.index.answered_by(joined, self.definitions)
         if place is None:
             return False
         self.mends.add("answer-joined", self.cells[place].id)
         first.source, first.key = joined, (*first.key[:2], second.key[2])
+        if first.own and not second.own:  # the mark went with the second half
+            first.key, first.own = second.key, False
+            first.role, first.place, first.exercise = second.role, second.place, second.exercise
         return True
 
     def settle(self, pieces: list[Piece]) -> tuple[list[Piece], set[str], set[str]]:

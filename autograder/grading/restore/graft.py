@@ -17,7 +17,7 @@ from autograder.grading.restore.fences import without_fences
 from autograder.grading.restore.marks import note_metadata, refuse_another_chapter
 from autograder.grading.restore.match import Index, Match, checks_something, index_of, match
 from autograder.grading.restore.notes import Mends
-from autograder.grading.restore.order import Piece, in_course_order
+from autograder.grading.restore.order import FreeNames, Piece, in_course_order
 from autograder.grading.results import Note
 
 
@@ -95,6 +95,7 @@ class _Restoration:
         self.mends = Mends()
         self.pieces: list[Piece] = []
         self.present: set[int] = set()  # places of course cells that the submission holds
+        self.copies: dict[int, list[bool]] = {}  # per answer cell, of each cell that stands for it: is it written?
         self.elsewhere: set[str] = set()  # exercises that another cell answers than their answer cell
 
     def restored(self) -> Restored:
@@ -116,6 +117,7 @@ class _Restoration:
                     anchor = found.place
         answers = Answers(self.index, self.definitions, self.mends)
         self.pieces = answers.join_halves(self.pieces)
+        self._note_copies()
         self.pieces, answered, self.elsewhere = answers.settle(self.pieces)
         refuse_another_chapter(cells, matches, self.chapter, answered, self.mends)
         written = {piece.place for piece in self.pieces if piece.place is not None}
@@ -160,8 +162,7 @@ class _Restoration:
                 self.pieces.append(
                     Piece((place, 1, number), source, course.role, course.cell_type, place, course.exercise)
                 )
-            if not found.primary and course.role == "answer":
-                self.mends.add("answer-copied", course.id)
+            self.copies.setdefault(place, []).append(not found.untouched and bool(source.strip()))
         elif course.locked:
             if not found.untouched:
                 self._locked(number, course, place, source)
@@ -173,6 +174,19 @@ class _Restoration:
             self.pieces.append(Piece((place, 1, number), source, course.role, course.cell_type, place))
         else:
             self._own(number, cell, place)
+
+    def _note_copies(self) -> None:
+        """Several cells stand for one answer cell: its parts, where all are written and one alone defines the name."""
+        for place, written in self.copies.items():
+            course = self.chapter.cells[place]
+            if len(written) == 1 or course.role != "answer":
+                continue
+            pieces = [piece for piece in self.pieces if piece.place == place]
+            names = self.index.targets[course.exercise or ""]
+            if not all(written) or sum(self.definitions.binds(piece.source, names) for piece in pieces) > 1:
+                self.mends.add("answer-copied", course.id)
+            elif len(pieces) > 1:  # otherwise they were joined, and that is noted
+                self.mends.add("answer-split", course.id)
 
     def _locked(self, number: int, course: CourseCell, place: int, source: str) -> None:
         self.mends.add("check-edited" if course.role == "check" else "setup-edited", course.id)
@@ -248,7 +262,7 @@ class _Restoration:
 
     def _placed(self) -> list[PlacedCell]:
         placed: list[PlacedCell] = []
-        names = _Names({cell.id for cell in self.chapter.cells})
+        names = FreeNames({cell.id for cell in self.chapter.cells})
         used = names.used
         for piece in in_course_order(self.pieces):
             course = self.chapter.cells[piece.place] if piece.place is not None else None
@@ -263,21 +277,6 @@ class _Restoration:
                 PlacedCell(identity, piece.cell_type, piece.source, piece.role, piece.exercise, run, metadata)
             )
         return _join_manual(placed)
-
-
-class _Names:
-    """Gives out ids that no cell has."""
-
-    def __init__(self, taken: set[str]) -> None:
-        self.taken, self.used = taken, set[str]()
-        self.numbers: dict[str, int] = {}  # the last one given to a name
-
-    def free(self, name: str) -> str:
-        base = name
-        while name in self.taken or name in self.used:
-            self.numbers[base] = self.numbers.get(base, 1) + 1
-            name = f"{base}-{self.numbers[base]}"
-        return name
 
 
 def _join_manual(cells: list[PlacedCell]) -> list[PlacedCell]:

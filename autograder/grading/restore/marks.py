@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -12,6 +13,7 @@ from autograder.grading.restore.match import Match, checks_something
 from autograder.grading.restore.notes import Mends
 
 _FEW = 0.2  #: share of a chapter's cells below which a notebook without a single exercise is not this chapter
+_SCHEMA = 3  #: of nbgrader's cell metadata
 Cells = Sequence[dict[str, Any]]
 
 
@@ -35,8 +37,11 @@ def note_metadata(cells: Cells, matches: Sequence[Match], chapter: Chapter, mend
             mends.add("metadata-lost", course.id)
         elif found.how != "grade_id" or _marks(theirs) != _marks(ours):
             mends.add("metadata-edited", course.id)
-        if theirs is not None and _number(theirs.get("schema_version")) > 3:
+        version = _number(theirs.get("schema_version")) if theirs is not None else -1.0
+        if version > _SCHEMA:
             mends.add("schema-version", course.id)
+        elif 0 <= version < _SCHEMA:
+            mends.add("schema-old", course.id)
 
 
 def refuse_another_chapter(
@@ -73,6 +78,7 @@ def _marks(grader: dict[str, Any]) -> tuple[Any, ...]:
 
 def _number(value: Any) -> float:
     """The value as a number; -1 where it is none, so that it equals nothing that the course says."""
-    if isinstance(value, int | float) and math.isfinite(value):
-        return float(value)
+    with contextlib.suppress(OverflowError):  # an integer of hundreds of digits
+        if isinstance(value, int | float) and math.isfinite(value):
+            return float(value)
     return -1.0
