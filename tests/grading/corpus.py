@@ -961,15 +961,50 @@ def _(nb):
     return Files({f"{NAME}/{NAME}.json": encode(nb)})
 
 
-@damage("a zip", "graded", "found-elsewhere")
+@damage("a zip", "graded", "found-elsewhere", "zip-opened")
 def _(nb):
     return Files({f"{NAME}/handin.zip": zipped({f"{NAME}.ipynb": encode(nb), "__MACOSX/._x": b"junk"})})
 
 
-@damage("a zip in a zip", "graded", "found-elsewhere")
+@damage("a zip in a zip", "graded", "found-elsewhere", "zip-opened")
 def _(nb):
     inner = zipped({f"my work/{NAME}.ipynb": encode(nb)})
     return Files({"all.zip": zipped({"inner.zip": inner})})
+
+
+@damage("a zip under the notebook's name", "graded", "zip-opened")
+def _(nb):
+    return Files({f"{NAME}/{NAME}.ipynb": zipped({f"{NAME}.ipynb": encode(nb)})})
+
+
+@damage("a zip under the notebook's name, in a zip", "graded", "zip-opened")
+def _(nb):
+    return Files({"all.zip": zipped({f"{NAME}.ipynb": zipped({f"{NAME}.ipynb": encode(nb)})})})
+
+
+@damage("a Word document under the notebook's name", "unreadable", "unreadable")
+def _(nb):
+    return Files({f"{NAME}/{NAME}.ipynb": zipped({"word/document.xml": b"<w/>", "[Content_Types].xml": b"<T/>"})})
+
+
+@damage("a damaged zip under the notebook's name", "unreadable", "unreadable")
+def _(nb):
+    return Files({f"{NAME}/{NAME}.ipynb": zipped({f"{NAME}.ipynb": encode(nb)})[:-40]})
+
+
+@damage("a folder with the notebook's name, the notebook in it", "graded", "found-elsewhere")
+def _(nb):
+    return Files({f"{NAME}/{NAME}.ipynb/{NAME}.ipynb": encode(nb)})
+
+
+@damage("an empty folder with the notebook's name", "missing", "missing")
+def _(nb):
+    return Files({f"{NAME}/{NAME}.ipynb": None})
+
+
+@damage("a folder with the notebook's name, without a notebook", "missing", "missing")
+def _(nb):
+    return Files({f"{NAME}/{NAME}.ipynb/answers.pdf": b"%PDF-1.7"})
 
 
 @damage("several attempts, the newest blank", "graded", "several-attempts")
@@ -992,6 +1027,21 @@ def _(nb):
 @damage("a broken timestamp", "graded", "timestamp-broken")
 def _(nb):
     return Files({f"{NAME}/{NAME}.ipynb": encode(nb), f"{NAME}/timestamp.txt": b"yesterday, late"})
+
+
+@damage("a timestamp in the future", "graded", "timestamp-future")
+def _(nb):
+    return Files({f"{NAME}/{NAME}.ipynb": encode(nb), f"{NAME}/timestamp.txt": b"2999-01-01 00:00:00 UTC"})
+
+
+@damage("a timestamp that is a folder", "graded", "timestamp-broken")
+def _(nb):
+    return Files({f"{NAME}/{NAME}.ipynb": encode(nb), f"{NAME}/timestamp.txt": None})
+
+
+@damage("a timestamp that is a link", "graded", "timestamp-broken")
+def _(nb):
+    return Files({f"{NAME}/{NAME}.ipynb": encode(nb), f"{NAME}/timestamp.txt": "/etc/hostname"})
 
 
 @damage("only a script", "unreadable", "unreadable")

@@ -8,22 +8,27 @@ import stat
 import struct
 import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 from autograder.grading.intake.files import (
+    TIMESTAMP,
     File,
     FileTrouble,
+    called_notebook,
     cannot_open,
     is_junk,
     kind_trouble,
     open_file,
     read_file,
     readable,
+    stem,
     troubled,
 )
+from autograder.grading.reading.kinds import ZIP
 from autograder.grading.reading.notebook import MAX_BYTES
 
 MAX_DEPTH = 10  #: folders in folders, archives counted
@@ -94,11 +99,14 @@ def _folder(folder: Path, parts: tuple[str, ...], budget: _Budget) -> Iterator[F
         if stat.S_ISLNK(info.st_mode):
             yield troubled(here, f"{here[-1]} is a link and was not followed; the file itself is needed.")
         elif stat.S_ISDIR(info.st_mode):
-            yield from _folder(path, here, budget)
+            inside = _folder(path, here, budget)
+            yield from _instead_of_a_file(here, inside) if _is_meant_as_a_file(here[-1]) else inside
         elif not stat.S_ISREG(info.st_mode):
             yield troubled(here, f"{here[-1]} is no regular file; the .ipynb file is needed.")
         elif here[-1].lower().endswith(".zip"):
             yield from _zip(here, partial(open_file, path), _Budget(budget.whole_class), 1)
+        elif called_notebook(here[-1]) and _begins_as_zip(partial(open_file, path)):
+            yield from _instead_of_a_notebook(here, partial(open_file, path), _Budget(budget.whole_class), 1)
         else:
             yield File(here, info.st_mtime, path, kind_trouble(here[-1]), partial(read_file, path))
 
@@ -116,7 +124,7 @@ def _zip(
     except FileTrouble as reason:
         yield troubled(parts, str(reason))
         return
-    folder = (*parts[:-1], name[:-4] if name.lower().endswith(".zip") else name)[strip:]
+    folder = (*parts[:-1], stem(name[:-4] if name.lower().endswith(".zip") else name))[strip:]
     for info in sorted(archive.infolist(), key=lambda info: info.filename):
         inner = PurePosixPath(info.filename.replace("\\", "/"))
         if info.is_dir() or any(is_junk(part) for part in inner.parts if part != ".."):
@@ -127,10 +135,51 @@ def _zip(
             trouble = f"{here[-1]} lies too deep in the archive {name}; the .ipynb file itself is needed."
         if trouble is not None:
             yield troubled((*folder, here[-1] if here else name), trouble)
-        elif here[-1].lower().endswith(".zip"):
-            yield from _zip(here, partial(_member_file, archive, info, budget), budget.nested(), nested + 1)
+            continue
+        opened, when = partial(_member_file, archive, info, budget), _zip_time(info)
+        if here[-1].lower().endswith(".zip"):
+            yield from _zip(here, opened, budget.nested(), nested + 1)
+        elif called_notebook(here[-1]) and _begins_as_zip(partial(archive.open, info)):
+            yield from _instead_of_a_notebook(here, opened, budget.nested(), nested + 1)
         else:
-            yield File(here, _zip_time(info), None, kind_trouble(here[-1]), partial(_member, archive, info, budget))
+            member = partial(_member, archive, info, budget)
+            yield File(here, when, None, kind_trouble(here[-1]), member, "/".join(parts))
+
+
+def _begins_as_zip(opener: Callable[[], IO[bytes]]) -> bool:
+    """Whether what is called a notebook is a zip archive: some browsers and people rename a download so."""
+    try:
+        with opener() as file:
+            return file.read(4) in ZIP
+    except Exception:  # whoever reads it whole will say what is wrong
+        return False
+
+
+def _instead_of_a_notebook(
+    parts: tuple[str, ...], opener: Callable[[], BinaryIO], budget: _Budget, nested: int
+) -> Iterator[File]:
+    """The files of an archive that is called a notebook; a trouble where none of them is one."""
+    files = list(_zip(parts, opener, budget, nested))
+    if any(called_notebook(file.name) for file in files):
+        yield from files
+        return
+    names = ", ".join(sorted(file.name for file in files)[:3])
+    held = f"holds no notebook, only {names}" if names else "holds nothing"
+    yield troubled(parts, f"{parts[-1]} is a zip archive that {held}; the .ipynb file is needed.")
+
+
+def _is_meant_as_a_file(name: str) -> bool:
+    return called_notebook(name) or name == TIMESTAMP
+
+
+def _instead_of_a_file(parts: tuple[str, ...], files: Iterable[File]) -> Iterator[File]:
+    """What lies in a folder that has the name of a notebook, or of a timestamp; a trouble where it holds none."""
+    inside = list(files)
+    if not any(_is_meant_as_a_file(file.name) for file in inside):
+        names = ", ".join(file.name for file in inside[:3])
+        held = f"that holds only {names}" if names else "that holds nothing"
+        yield replace(troubled(parts, f"{parts[-1]} is a folder {held}; the file itself is needed."), is_folder=True)
+    yield from inside
 
 
 def _open_zip(file: BinaryIO, name: str, budget: _Budget) -> zipfile.ZipFile:

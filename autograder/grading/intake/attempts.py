@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from autograder.grading.course import Chapter
-from autograder.grading.intake.files import File, FileTrouble, read_file
+from autograder.grading.intake.files import File, FileTrouble, called_notebook, read_file, stem
 from autograder.grading.intake.recognize import chapter_in_cells, chapter_in_name, names_fully, slug
 from autograder.grading.reading.kinds import kind_of_name
 from autograder.grading.reading.notebook import Reading, Unreadable, read_notebook
@@ -18,7 +18,6 @@ from autograder.grading.restore.graft import Restored, restore
 MAX_ATTEMPTS = 20  #: the newest so many are looked into
 HELD = 16 * 2**20  #: bytes of notebooks that are kept for a second look; others are read again
 
-_NOTEBOOK = re.compile(r"\.ipynb(\.txt|\.json)?$", re.IGNORECASE)
 _MAYBE = re.compile(r"(^|/)[^.]*$|\.(json|txt)$", re.IGNORECASE)
 _NUMBER = re.compile(r"(\d+)")
 
@@ -122,7 +121,7 @@ def sort_files(
 
 def is_notebook(file: File) -> bool:
     """Whether a file is meant to be a notebook: by its name, or by how it begins where the name says nothing."""
-    if _NOTEBOOK.search(file.name):
+    if called_notebook(file.name):
         return True
     if file.trouble is not None or not _MAYBE.search(file.name):
         return False
@@ -145,11 +144,6 @@ def may_hold_notebooks(path: Path) -> bool:
         return False
     file = File((path.name,), 0.0, path, None, partial(read_file, path))
     return path.suffix.lower() == ".zip" or is_notebook(file)
-
-
-def stem(name: str) -> str:
-    """A notebook's file name without its ending."""
-    return _NOTEBOOK.sub("", name)
 
 
 def _place(found: Sorted, file: File, chapters: Mapping[str, Chapter], when: float) -> None:

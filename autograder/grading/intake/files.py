@@ -14,6 +14,8 @@ from autograder.grading.reading.kinds import kind_of_name
 from autograder.grading.reading.notebook import MAX_BYTES
 
 # Control characters, line separators, and the marks that turn the direction of writing.
+TIMESTAMP = "timestamp.txt"  #: says when a notebook in its folder was handed in
+_NOTEBOOK = re.compile(r"\.ipynb(\.txt|\.json)?$", re.IGNORECASE)
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 _JUNK = {"__MACOSX", "__pycache__", "Thumbs.db", "desktop.ini"}
 
@@ -36,6 +38,10 @@ class File:
         Where it lies on disk; None inside an archive.
     trouble : str or None
         Why it cannot be opened, as a sentence.
+    archive : str or None
+        The zip archive that it was taken out of, to show people.
+    is_folder : bool
+        Whether it is a folder with the name of a file, so that there is no such file; `trouble` says what lies in it.
     """
 
     parts: tuple[str, ...]
@@ -43,6 +49,8 @@ class File:
     path: Path | None
     trouble: str | None
     opener: Callable[[int], bytes]
+    archive: str | None = None
+    is_folder: bool = False
 
     @property
     def name(self) -> str:
@@ -58,6 +66,16 @@ class File:
         if self.trouble is not None:
             raise FileTrouble(self.trouble)
         return self.opener(limit)
+
+
+def called_notebook(name: str) -> bool:
+    """Whether a file's name is a notebook's: "01-graph.ipynb", and what browsers make of that."""
+    return _NOTEBOOK.search(name) is not None
+
+
+def stem(name: str) -> str:
+    """A notebook's file name without its ending."""
+    return _NOTEBOOK.sub("", name)
 
 
 def open_file(path: Path) -> BinaryIO:

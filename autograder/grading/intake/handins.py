@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
@@ -16,8 +16,8 @@ from autograder.grading.course import Chapter
 from autograder.grading.intake.archives import walk
 from autograder.grading.intake.attempts import Attempt, Sorted, choose, sort_files
 from autograder.grading.intake.collecting import Collected, CollectError, collect
-from autograder.grading.intake.files import File, FileTrouble, readable
-from autograder.grading.intake.stamps import nearest, parse_timestamp, read_stamps
+from autograder.grading.intake.files import TIMESTAMP, File, FileTrouble, readable
+from autograder.grading.intake.stamps import Stamps, parse_timestamp
 from autograder.grading.reading.kinds import no_notebook
 from autograder.grading.results import Note
 
@@ -143,16 +143,14 @@ def _of_student(
     known: Mapping[str, Chapter],
     spool: Path | None,
 ) -> Iterator[Handin]:
-    stamps = {file.parts[:-1]: file for file in files if file.name == "timestamp.txt" and file.path is not None}
-    files = [file for file in files if file.name != "timestamp.txt"]
-    times, broken = read_stamps(stamps)
-    seconds = {folder: time.replace(tzinfo=UTC).timestamp() for folder, time in times.items()}
-    found = sort_files(files, known, seconds)
+    stamps = Stamps(files)
+    files = [file for file in files if file.name != TIMESTAMP]
+    found = sort_files(files, known, stamps.seconds())
     for name, chapter in chapters.items():
         attempts = found.attempts.get(name) or found.strays.get(name)
         if attempts:
             beside = [file for file in files if file not in found.notebooks]
-            yield _found(student, chapter, attempts, beside, times, broken, spool)
+            yield _found(student, chapter, attempts, beside, stamps, spool)
         else:
             yield _nothing(student, name, found)
 
@@ -162,13 +160,14 @@ def _found(
     chapter: Chapter,
     attempts: list[Attempt],
     beside: list[File],
-    times: Mapping[tuple[str, ...], datetime],
-    broken: set[tuple[str, ...]],
+    stamps: Stamps,
     spool: Path | None,
 ) -> Handin:
     chosen, number, count = choose(attempts, chapter)
     path = f"{student}/{chosen.file.shown}"
     data = chosen.read()
+    if data is None and chosen.file.is_folder:
+        return _missing(student, chapter.name, f"No notebook was handed in: {chosen.trouble}", needs_person=True)
     if data is None:
         note = Note("unreadable", chosen.trouble or "", needs_person=True)
         return Handin(student, chapter.name, "unreadable", path=path, attempt=number, notes=[note])
@@ -178,11 +177,10 @@ def _found(
         notes.append(Note("several-attempts", text))
     if chosen.file.parts != (chapter.name, f"{chapter.name}.ipynb"):
         notes.append(Note("found-elsewhere", f"The notebook was found as {chosen.file.shown}."))
-    folder = chosen.file.parts[:-1]
-    stamp = nearest(folder, times)
-    if stamp is None and nearest(folder, dict.fromkeys(broken, True)):
-        text = "timestamp.txt could not be read, so no late penalty was charged."
-        notes.append(Note("timestamp-broken", text))
+    if chosen.file.archive is not None:
+        notes.append(Note("zip-opened", f"The notebook was taken out of the zip archive {chosen.file.archive}."))
+    stamp, odd = stamps.of(chosen.file.parts[:-1])
+    notes += odd
     siblings, left = _siblings(chosen.file, beside)
     left += len(siblings) if spool is None else 0
     if left:

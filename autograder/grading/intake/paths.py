@@ -7,8 +7,8 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from autograder.grading.intake.attempts import Attempt, stem
-from autograder.grading.intake.files import File
+from autograder.grading.intake.attempts import Attempt
+from autograder.grading.intake.files import File, stem
 from autograder.grading.intake.recognize import chapter_in_name, names_fully, without_chapter
 
 _INBOUND = re.compile(r"^(?P<student>[^+]+)\+(?P<chapter>[^+]+)\+(?P<time>[^+]+)(\+.*)?$")

@@ -3,31 +3,62 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from datetime import UTC, datetime
-from typing import Any
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from autograder.grading.intake.files import File, FileTrouble
+from autograder.grading.intake.files import TIMESTAMP, File, FileTrouble
+from autograder.grading.results import Note
+
+SKEW = timedelta(days=1)  #: how far ahead a clock may be, time zones that were mixed up included
 
 
-def nearest(folder: tuple[str, ...], values: Mapping[tuple[str, ...], Any]) -> Any:
-    for length in range(len(folder), -1, -1):
-        if folder[:length] in values:
-            return values[folder[:length]]
-    return None
+class Stamps:
+    """One student's timestamps. One stands for its folder and for those below that have none of their own.
 
+    Parameters
+    ----------
+    files : iterable of File
+        All files of the student. A timestamp.txt inside an archive says nothing: the student has made the archive.
+    """
 
-def read_stamps(
-    stamps: Mapping[tuple[str, ...], File],
-) -> tuple[dict[tuple[str, ...], datetime], set[tuple[str, ...]]]:
-    times, broken = {}, set()
-    for folder, file in stamps.items():
+    def __init__(self, files: Iterable[File]) -> None:
+        self.times: dict[tuple[str, ...], datetime] = {}
+        self._odd: dict[tuple[str, ...], Note] = {}
+        for file in files:
+            if file.name == TIMESTAMP and file.archive is None:
+                self._read(file)
+
+    def _read(self, file: File) -> None:
+        folder = file.parts[:-1]
         try:
-            times[folder] = parse_timestamp(file.read()[:200].decode("utf-8-sig"))
-        except (FileTrouble, ValueError, OverflowError):
-            broken.add(folder)
-    return times, broken
+            time = parse_timestamp(file.read()[:200].decode("utf-8-sig"))
+        except (FileTrouble, ValueError, OverflowError) as error:
+            why = str(error).rstrip(".") if isinstance(error, FileTrouble) else f"{TIMESTAMP} says no time"
+            self._odd[folder] = Note("timestamp-broken", f"{why}, so no late penalty was charged.")
+            return
+        if time > _now() + SKEW:
+            text = (
+                f"{TIMESTAMP} says {time:%Y-%m-%d %H:%M} UTC, which is still to come, so no late penalty was charged."
+            )
+            self._odd[folder] = Note("timestamp-future", text)
+        else:
+            self.times[folder] = time
+
+    def seconds(self) -> dict[tuple[str, ...], float]:
+        """Folder to time, as files have it."""
+        return {folder: time.replace(tzinfo=UTC).timestamp() for folder, time in self.times.items()}
+
+    def of(self, folder: tuple[str, ...]) -> tuple[datetime | None, list[Note]]:
+        """The time that counts for what lies in a folder; without one, a note where a timestamp could not be used."""
+        above = [folder[:length] for length in range(len(folder), -1, -1)]
+        time = next((self.times[place] for place in above if place in self.times), None)
+        note = next((self._odd[place] for place in above if place in self._odd), None)
+        return time, [note] if time is None and note is not None else []
+
+
+def _now() -> datetime:
+    return datetime.now(UTC).replace(tzinfo=None)
 
 
 def parse_timestamp(text: str) -> datetime:

@@ -221,6 +221,28 @@ def test_what_may_not_be_read_says_so():
         assert handin.status == "unreadable" and "Permission denied" in handin.notes[0].text
 
 
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ({f"{NAME}/{NAME}.ipynb": None}, f"No notebook was handed in: {NAME}.ipynb is a folder that holds nothing; "),
+        ({f"{NAME}/{NAME}.ipynb/a.pdf": b"%PDF"}, f"No notebook was handed in: {NAME}.ipynb is a folder that holds only a.pdf; "),
+        ({f"{NAME}/{NAME}.ipynb": zipped({"b/c.xml": b""})}, f"{NAME}.ipynb is a zip archive that holds no notebook, only c.xml; "),
+        ({f"{NAME}/{NAME}.ipynb": zipped({})}, f"{NAME}.ipynb is a zip archive that holds nothing; "),
+    ],
+)  # fmt: skip
+def test_what_lies_under_a_notebooks_name_is_said(tmp_path, files, words):
+    handin = found(hand_in(tmp_path, anna=files))["anna"]
+    assert handin.notes[0].text.startswith(words) and handin.notes[0].needs_person
+
+
+def test_a_zip_under_a_notebooks_name_says_where_the_notebook_was(tmp_path):
+    both = zipped({f"{NAME}.ipynb": WHOLE, "mine.py": b"x = 1"})
+    handin = found(hand_in(tmp_path, anna={f"{NAME}/{NAME}.ipynb": both}))["anna"]
+    assert handin.data == WHOLE and handin.path == f"anna/{NAME}/{NAME}/{NAME}.ipynb"
+    (opened,) = [note.text for note in handin.notes if note.code == "zip-opened"]
+    assert opened == f"The notebook was taken out of the zip archive {NAME}/{NAME}.ipynb."
+
+
 def nested(times):
     data = WHOLE
     for number in range(times):
@@ -343,3 +365,15 @@ def test_a_broken_timestamp_costs_nothing(tmp_path, text):
     handin = found(tmp_path)["anna"]
     assert handin.status == "found" and handin.timestamp is None
     assert [note.code for note in handin.notes] == ["timestamp-broken"]
+
+
+def test_what_is_odd_about_a_timestamp_is_said(tmp_path):
+    late = {f"{NAME}/{NAME}.ipynb": WHOLE, f"{NAME}/timestamp.txt": b"2999-01-01 10:00:00 UTC"}
+    folder = {f"{NAME}/{NAME}.ipynb": WHOLE, f"{NAME}/timestamp.txt/when": b"2026-01-01"}
+    hand_in(tmp_path, anna=late, ben=folder, chen={f"{NAME}/{NAME}.ipynb": WHOLE, "timestamp.txt": b"2026-01-01"})
+    handins = found(tmp_path)
+    assert [handins[name].timestamp for name in ("anna", "ben", "chen")] == [None, None, datetime(2026, 1, 1)]
+    assert [note.text for name in ("anna", "ben", "chen") for note in handins[name].notes[:1]] == [
+        "timestamp.txt says 2999-01-01 10:00 UTC, which is still to come, so no late penalty was charged.",
+        "timestamp.txt is a folder that holds only when; the file itself is needed, so no late penalty was charged.",
+    ]
