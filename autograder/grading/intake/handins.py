@@ -21,7 +21,17 @@ from autograder.grading.intake.stamps import Stamps, parse_timestamp
 from autograder.grading.reading.kinds import no_notebook
 from autograder.grading.results import Note
 
-__all__ = ["CollectError", "Collected", "Handin", "collect", "find", "parse_timestamp", "strays", "student_folders"]
+__all__ = [
+    "CollectError",
+    "Collected",
+    "Handin",
+    "collect",
+    "find",
+    "hidden_folders",
+    "parse_timestamp",
+    "strays",
+    "student_folders",
+]
 
 MAX_SIBLINGS = 50  #: files that are copied along with a notebook
 MAX_SIBLING_BYTES = 20 << 20  #: all of them together
@@ -134,6 +144,12 @@ def strays(submitted: Path) -> list[str]:
         return sorted(
             readable(entry.name) for entry in listing if not entry.name.startswith(".") and not entry.is_dir()
         )
+
+
+def hidden_folders(submitted: Path) -> list[str]:
+    """Names of folders in `submitted` that begin with a dot: tools make such, so none is taken for a student's."""
+    with os.scandir(submitted) as listing:
+        return sorted(readable(entry.name) for entry in listing if entry.name.startswith(".") and entry.is_dir())
 
 
 def _of_student(

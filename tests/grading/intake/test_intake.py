@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autograder.grading.intake import archives, attempts
-from autograder.grading.intake.handins import find, parse_timestamp, strays
+from autograder.grading.intake.handins import find, hidden_folders, parse_timestamp, strays
 from tests.grading.corpus import DAMAGES, Files, blank, encode, made, write, zipped
 from tests.grading.small_chapter import NAME, another_chapter, answered_notebook, other_chapter, small_chapter
 
@@ -49,7 +49,24 @@ def test_one_hand_in_per_student_and_chapter(tmp_path):
     assert anna.data == WHOLE and anna.path == f"anna/{NAME}/{NAME}.ipynb" and anna.attempt == 1
     assert anna.sha256 == anna.mark == hashlib.sha256(WHOLE).hexdigest()
     assert anna.notes == [] and anna.files == () and anna.timestamp is None
-    assert strays(tmp_path) == ["notes.txt"]
+    assert strays(tmp_path) == ["notes.txt"] and hidden_folders(tmp_path) == [".hidden"]
+
+
+ODD = [".anna", "...", "???", "$$", " ", "-", "_", "\u200b", "\n", "linked", "broken", "notes.txt", ".hidden"]
+
+
+def test_everything_below_submitted_has_a_row_or_is_named(tmp_path):
+    for name in ODD:
+        if name in ("linked", "broken"):
+            (tmp_path / name).symlink_to("/etc" if name == "linked" else "nowhere")
+        elif name == "notes.txt":
+            (tmp_path / name).write_text("no student")
+        else:
+            (tmp_path / name).mkdir()
+    rows = set(found(tmp_path))
+    named = {*strays(tmp_path), *hidden_folders(tmp_path)}
+    assert rows == {"???", "$$", " ", "-", "_", "\u200b", "\ufffd", "linked"}
+    assert named == {".anna", "...", ".hidden", "broken", "notes.txt"}
 
 
 def test_nothing_is_written(tmp_path):
