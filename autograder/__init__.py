@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 __version__ = "0.1.0"
@@ -13,7 +14,5 @@ __all__ = ["grade"]
 
 def __getattr__(name: str) -> Any:
     if name in __all__:  # a notebook pays for none of it
-        from autograder import pipeline
-
-        return getattr(pipeline, name)
+        return getattr(import_module("autograder.pipeline"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

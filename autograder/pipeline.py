@@ -6,6 +6,7 @@ judges and writes down.
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from autograder.grading.loading import choose, handed_in, load_course
 if TYPE_CHECKING:
     from autograder.grading.book.standing import GradeRow
     from autograder.grading.results import ClassResult, SubmissionResult
+
+log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -130,6 +133,7 @@ def grade(
         from autograder.grading.references import observe_references
 
         seed = seed if seed is not None else _kept_seed(url, course.course_id)
+        log.info("%d students, chapters %s, seed %d", len(students), ", ".join(course.chapters), seed)
         references = observe_references(runner, course.chapters.values(), seed)
         out.mkdir(parents=True, exist_ok=True)
         with Book.open(url, course.course_id, out / "autograded", read_config(root)) as book:

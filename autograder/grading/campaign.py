@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import sys
 import tempfile
 import time
@@ -31,6 +32,8 @@ from autograder.grading.restore.graft import Restored
 from autograder.grading.results import ClassResult, ExerciseResult, Note, Source, SubmissionResult, SubmissionStatus
 from autograder.grading.run_notes import run_notes
 from autograder.interrupts import whole
+
+log = logging.getLogger(__name__)
 
 BATCH_SECONDS = 0.5  #: the most work that a killed grader has to do again
 BATCH_SIZE = 64
@@ -150,6 +153,7 @@ class Campaign:
         if self._before.get((handin.student, handin.chapter)) == self._fingerprint(handin):
             previous = self.book.previous(handin.student, handin.chapter)
             if previous is not None:
+                log.info("%s/%s: as it was graded before", handin.student, handin.chapter)
                 self.results.append(previous)
                 self.on_result(previous)
                 return None
@@ -227,6 +231,9 @@ class Campaign:
     def _write(
         self, handin: Handin, result: SubmissionResult, unanswered: frozenset[str], notebook: dict[str, Any] | None
     ) -> None:
+        log.info("%s/%s: %s, %.2f s", result.student, result.chapter, result.status, result.seconds)
+        for note in result.notes:
+            log.info("%s/%s: [%s] %s", result.student, result.chapter, note.code, note.text)
         self._batch.append(Written(result, self._fingerprint(handin), handin.timestamp, unanswered, notebook))
         if len(self._batch) >= BATCH_SIZE or time.monotonic() - self._flushed > BATCH_SECONDS:
             self._flush()
