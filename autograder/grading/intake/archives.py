@@ -60,7 +60,10 @@ def walk_archive(path: Path) -> Iterator[File]:
 
 
 class _Budget:
-    """What may still be opened."""
+    """How many files and bytes may still come: of one student's folder, of one archive, or of a whole class.
+
+    Archives in an archive take from the same budget, so that a zip of zips cannot multiply.
+    """
 
     def __init__(self, whole_class: bool = False) -> None:
         self.whole_class = whole_class
@@ -68,7 +71,7 @@ class _Budget:
         self.bytes = CLASS_UNPACKED if whole_class else MAX_UNPACKED
 
     def nested(self) -> _Budget:
-        """For an archive inside: a student's own in a class, shared otherwise."""
+        """The budget of an archive inside an archive: in a whole class's it is one student's, with a student's limits."""
         return _Budget() if self.whole_class else self
 
 

@@ -105,7 +105,16 @@ class Sorted:
 def sort_files(
     files: Iterable[File], chapters: Mapping[str, Chapter], times: Mapping[tuple[str, ...], float] = {}
 ) -> Sorted:
-    """Say of every file of a student what it is; `times` are handing-in times by folder."""
+    """Say of every file of one student what it is.
+
+    Parameters
+    ----------
+    files : iterable of File
+    chapters : mapping
+        All chapters of the course, so that a notebook of one is not taken for another's.
+    times : mapping
+        Folder to when it was handed in, in seconds since the epoch.
+    """
     found = Sorted()
     notebooks = found.notebooks
     for file in files:
@@ -147,6 +156,12 @@ def may_hold_notebooks(path: Path) -> bool:
 
 
 def _place(found: Sorted, file: File, chapters: Mapping[str, Chapter], when: float) -> None:
+    """Put a notebook under its chapter.
+
+    01-graph/01-graph.ipynb is handed in for 01-graph whatever it holds: if that is another chapter, its student has to hear of
+    it. Under any other name the cells say what it is. One that lies in the folder of 01-graph and holds 02-saved-tensors
+    counts for 02, and is kept as a stray of 01 in case nothing better is found there.
+    """
     attempt = Attempt(file, when)
     by_folder, by_name, chapter = _named(file, chapters)
     its_folder = any(names_fully(part, by_folder) for part in file.parts[:-1])
@@ -171,6 +186,10 @@ def _named(file: File, chapters: Mapping[str, Chapter]) -> tuple[str | None, str
 
 
 def _when(file: File, times: Mapping[tuple[str, ...], float]) -> float:
+    """When an attempt was handed in: the timestamp of the nearest folder around it, else when the file was changed.
+
+    A timestamp in the student's own folder is for all chapters, and tells no attempt from another.
+    """
     for length in range(len(file.parts) - 1, 0, -1):
         if file.parts[:length] in times:
             return times[file.parts[:length]]

@@ -103,14 +103,30 @@ def _files(source: Path, submitted: Path) -> list[File]:
 
 
 class _Collection:
-    """Copies what was found, student by student, and keeps one row for every file."""
+    """Copies what was found, student by student, and keeps one row for every file.
+
+    Attributes
+    ----------
+    groups : dict
+        (student, chapter) to the notebooks for it, and what was meant to be one.
+    homeless : list of Item
+        The same, where nothing says whose it is or of which chapter.
+    others : dict
+        Student to files that are no notebooks, and with which nothing is wrong.
+    done : dict
+        File to its row; to None where another file's row speaks of it as well.
+    served : set
+        (student, chapter) for which there is a notebook; `authors` are the students of any.
+    flat : set
+        Folders in which notebooks of several students lie, told apart by their names alone.
+    """
 
     def __init__(self, submitted: Path, chapters: Mapping[str, Chapter], items: list[Item]) -> None:
         self.submitted, self.chapters, self.items = submitted, chapters, items
         self.groups: dict[tuple[str, str], list[Item]] = {}
         self.homeless: list[Item] = []
-        self.others: dict[str | None, list[Item]] = {}  # by student; no notebooks, and nothing wrong with them
-        self.done: dict[File, Collected | None] = {}  # None where another file's row speaks of it as well
+        self.others: dict[str | None, list[Item]] = {}
+        self.done: dict[File, Collected | None] = {}
         for item in items:
             self._sort(item)
         notebooks = [item for item in items if item.attempt is not None]

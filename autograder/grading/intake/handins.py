@@ -223,7 +223,11 @@ def _found(
 
 
 def _nothing(student: str, chapter: str, found: Sorted) -> Handin:
-    """A chapter without a notebook: unreadable where something was meant to be one, else missing."""
+    """A chapter without a notebook: unreadable where something was meant to be one, else missing.
+
+    A file that says nothing of a chapter, such as "homework.rar", speaks for every chapter, but only of a student who has handed
+    in no notebook at all: beside one, it is taken for something that goes with it.
+    """
     troubled = found.troubles.get(chapter) or ([] if found.attempts else found.troubles.get(None, []))
     if troubled:
         file = troubled[0]
@@ -255,7 +259,11 @@ def _linked(folder: Path) -> list[File]:
 
 
 def _siblings(notebook: File, files: list[File]) -> tuple[list[tuple[str, bytes]], int]:
-    """The files to copy along, and how many are left out: those in the notebook's folder and, where that is its own, below it."""
+    """The files that an answer may open, by their names there, and how many of them had to be left out.
+
+    They are those in the notebook's folder and below it. Beside a notebook that lies in the student's own folder only the
+    files there: the folders in it are other chapters.
+    """
     folder = notebook.parts[:-1]
     kept: list[tuple[str, bytes]] = []
     left = size = 0
