@@ -1,5 +1,6 @@
 import contextlib
 import os
+import signal
 import subprocess
 
 import pytest
@@ -36,6 +37,18 @@ def course(built_course, tmp_path):
     root = tmp_path / "course"
     shutil.copytree(built_course, root)
     return root
+
+
+@pytest.fixture
+def signals_as_in_a_terminal():
+    """For tests of Ctrl-C: the processes that they start inherit what a shell has told us to ignore (`&`, `nohup`)."""
+    names = ("SIGINT", "SIGTERM", "SIGHUP")
+    usual = {getattr(signal, name): signal.SIG_DFL for name in names if hasattr(signal, name)}
+    usual[signal.SIGINT] = signal.default_int_handler
+    before = {number: signal.signal(number, handler) for number, handler in usual.items()}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture

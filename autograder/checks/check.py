@@ -69,7 +69,8 @@ class Check:
         expected : object
             Plain data.
         wrong : dict or pairs, optional
-            Maps values that known mistakes produce, predicates on the plain form, or exception types to a sentence.
+            Maps values that known mistakes produce, predicates on the plain form, exception types, or pairs
+            (type, what its text contains) to a sentence.
         hint : str
             The sentence when no entry of `wrong` fits.
         rtol, atol : float, optional
@@ -149,6 +150,6 @@ def visible_message(
 ) -> str:
     """What a learner reads: how the value differs, then the sentence that explains it."""
     sentence = verdict.explanation(observed, wrong, hint, of_value=is_value)
-    if not sentence:
-        return difference
+    if not sentence or verdict.asks_for_input(observed):
+        return sentence or difference
     return f"{difference}{'' if difference.endswith(('.', '!', '?', ':')) else '.'} {sentence}"

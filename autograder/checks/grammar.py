@@ -462,4 +462,9 @@ def _wrong_key(node: ast.expr) -> Any:
         return closed_lambda(node)
     if isinstance(node, (ast.Name, ast.Attribute)):
         return ErrorName(ast.unparse(node).rpartition(".")[2])
+    if isinstance(node, ast.Tuple) and len(node.elts) == 2 and isinstance(node.elts[0], (ast.Name, ast.Attribute)):
+        text = _literal(node.elts[1], "what the exception's text contains")
+        if not isinstance(text, str) or not text:
+            raise GrammarError("write (ERROR, TEXT): what the exception's text contains is a string.", node.lineno)
+        return ErrorName(ast.unparse(node.elts[0]).rpartition(".")[2], text)
     return _literal(node, "a key of `wrong`")

@@ -20,7 +20,6 @@ from typing import Any
 
 from autograder import __version__
 from autograder.engine.api import CellRun, Engine, Job, Run
-from autograder.grading.answer_errors import error_notes
 from autograder.grading.book.autograded import autograded_notebook, unreadable_notebook
 from autograder.grading.book.gradebook import Book, BookError, Written
 from autograder.grading.course import Chapter, Course, CourseCell
@@ -31,6 +30,7 @@ from autograder.grading.reading.notebook import Unreadable
 from autograder.grading.references import References
 from autograder.grading.restore.graft import Restored
 from autograder.grading.results import ClassResult, ExerciseResult, Note, Source, SubmissionResult, SubmissionStatus
+from autograder.grading.run_notes import run_notes
 from autograder.interrupts import whole
 
 log = logging.getLogger(__name__)
@@ -192,7 +192,7 @@ class Campaign:
             run.engine,
             run.sandbox,
             _source(handin),
-            pending.notes + [Note("run", text) for text in run.notes] + error_notes(run.cells, chapter.exercises),
+            pending.notes + [Note("run", text) for text in run.notes] + run_notes(run.cells, chapter),
             exercises,
         )
         outputs = {cell.id: cell.outputs for cell in run.cells if cell.outputs}

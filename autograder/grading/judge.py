@@ -139,6 +139,7 @@ def _hidden_message(call: CheckCall, observed: Observation) -> str:
     if (
         isinstance(observed, dict)
         and "error" in observed
+        and not verdict.asks_for_input(observed)
         and verdict.known_mistake(observed, call.wrong) in (None, call.hint)
     ):
         return f"It raised {_error_name(observed)}. {sentence}".rstrip()

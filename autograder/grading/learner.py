@@ -10,7 +10,6 @@ from pathlib import Path
 
 from autograder.checks.grammar import EXPECTED_MARK
 from autograder.engine.api import CellRun, Engine
-from autograder.grading.answer_errors import error_notes
 from autograder.grading.course import Chapter, CourseError, chapter_called, chapter_of
 from autograder.grading.intake.recognize import chapter_in_cells
 from autograder.grading.jobs import Placed, job, parsed
@@ -18,6 +17,7 @@ from autograder.grading.judge import judge
 from autograder.grading.reading.notebook import Reading, Unreadable, read_notebook
 from autograder.grading.restore.graft import PlacedCell, restore
 from autograder.grading.results import ExerciseResult, Note
+from autograder.grading.run_notes import run_notes
 
 PRACTICE_SEED = 1
 
@@ -100,9 +100,9 @@ def check_file(engine: Engine, chapters: dict[str, Chapter], path: Path, name: s
         }
         exercises.append(judge(cell.id, parsed(cell.source), result, expected, max_score=cell.points))
     if path.suffix == ".py":
-        notes += error_notes(run.cells, ["answers"], path.name)
+        notes += run_notes(run.cells, chapter, answers=["answers"], file=path.name)
     else:
-        notes += error_notes(run.cells, chapter.exercises)
+        notes += run_notes(run.cells, chapter)
     return Judged(path, chapter.name, exercises, notes)
 
 

@@ -44,6 +44,16 @@ def test_a_known_mistake_gets_its_sentence(capsys):
         assert out.count(sentence) == 1
 
 
+def test_a_sentence_for_an_exception_is_told_of_the_text_that_it_means(capsys):
+    check = Check("f", points=1)
+    wrong = {(TypeError, "unsupported operand"): "A text.", TypeError: "Something else."}
+    check("meant", lambda: 1 + "a", 4, wrong=wrong)
+    check("another", lambda: len(3), 4, wrong=wrong)
+    check.report()
+    said = capsys.readouterr().out
+    assert said.count("A text.") == said.count("Something else.") == 1
+
+
 @pytest.mark.parametrize(
     ("thunk", "passes"),
     [

@@ -82,6 +82,13 @@ def test_an_exception_is_a_key_of_wrong():
     assert cell.calls[0].wrong == ((ErrorName("RecursionError"), "deep"),)
 
 
+def test_an_exception_s_key_may_say_what_its_text_contains():
+    wrong = '{(TypeError, "NoneType"): "nothing", (torch.Wrong, "a"): "b", (1, 2): "pair"}'
+    cell = parse(f'check = Check("a", points=1)\ncheck("l", lambda: 1, 1, wrong={wrong})\ncheck.report()')
+    keys = [key for key, _ in cell.calls[0].wrong]
+    assert keys == [ErrorName("TypeError", "NoneType"), ErrorName("Wrong", "a"), (1, 2)]
+
+
 HEAD = 'check = Check("a", points=1)\n'
 ONE = 'check("l", lambda: f(), 1)\n'
 END = "check.report()"
@@ -105,6 +112,7 @@ END = "check.report()"
         (HEAD + "check('l', lambda: f(), 1, points=2)\n" + END, "no option"),
         (HEAD + "check('l', lambda: f(), 1, weight=0)\n" + END, "above 0"),
         (HEAD + "check('l', lambda: f(), 1, wrong={2: name})\n" + END, "literal"),
+        (HEAD + "check('l', lambda: f(), 1, wrong={(TypeError, 3): 'x'})\n" + END, "(ERROR, TEXT)"),
         (HEAD + "check.that('l', lambda: f(), lambda v: v == torch.ones(1))\n" + END, "builtins and math"),
         (HEAD + "check.that('l', lambda: f(), lambda v: open('x'))\n" + END, "builtins and math"),
         (HEAD + "check.that('l', lambda: f(), lambda v: v.__class__)\n" + END, "may not use"),

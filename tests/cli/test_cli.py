@@ -110,6 +110,16 @@ def test_feedback_report_and_export_read_the_gradebook(handed_in, autograder_her
     assert "bob" in (handed_in / "grades.csv").read_text()
 
 
+def test_folders_that_begin_with_a_dot_are_named(handed_in, autograder_here):
+    for name in (".anna", ".ipynb_checkpoints"):
+        (handed_in / "submitted" / name / NAME).mkdir(parents=True)
+    said = autograder_here(handed_in, "grade", "--submitted", "submitted").stdout
+    assert (
+        "not graded, as their names begin with a dot: .anna, .ipynb_checkpoints; rename those that are students'."
+        in said
+    )
+
+
 def test_collect_then_grade(course, autograder_here):
     flat = course / "flat"
     flat.mkdir()

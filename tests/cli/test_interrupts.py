@@ -10,7 +10,10 @@ import pytest
 
 from autograder.interrupts import STOPPED
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="sends signals")
+pytestmark = [
+    pytest.mark.skipif(os.name != "posix", reason="sends signals"),
+    pytest.mark.usefixtures("signals_as_in_a_terminal"),
+]
 
 BEGIN = """
 import os, signal, sys, time

@@ -19,6 +19,7 @@ from autograder.interrupts import STOPPED
 from tests import mini_course
 from tests.mini_course import NAME, RIGHT, filled, hand_in
 
+pytestmark = pytest.mark.usefixtures("signals_as_in_a_terminal")
 KILLS = int(os.environ.get("KILLS", "2"))  # KILLS=30 for the long run
 STUDENTS = 12
 HALF = {"double": "def double(n):\n    return n\n", "guess": RIGHT["guess"]}

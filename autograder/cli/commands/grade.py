@@ -95,7 +95,7 @@ def grade(
     result, rows = graded.result, graded.rows
 
     from autograder.cli.terminal import TABLE_ROWS, print_summary
-    from autograder.grading.intake.handins import strays
+    from autograder.grading.intake.handins import hidden_folders, strays
     from autograder.reporting.table import class_table
 
     if json_file is not None:
@@ -109,6 +109,11 @@ def grade(
     if loose := strays(submitted):
         console.print(
             f"not in a student's folder, so not graded: {', '.join(loose[:10])}; `autograder collect` sorts them.",
+            markup=False,
+        )
+    if hidden := hidden_folders(submitted):
+        console.print(
+            f"not graded, as their names begin with a dot: {', '.join(hidden[:10])}; rename those that are students'.",
             markup=False,
         )
     if any(submission.needs_person for submission in result.submissions):

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from autograder.checks.seeds import seed_everything
+from autograder.engine.inside import elsewhere, snapshot
 from autograder.engine.inside import shell as shells
-from autograder.engine.inside import snapshot
 from autograder.engine.inside.exhaustion import Gauge
 from autograder.engine.inside.foundation import Foundation
 from autograder.engine.inside.here import Here
@@ -91,8 +91,9 @@ class Session:
             self.desk.begin()
             seed_everything(order["seed"], order["id"])
             signal.signal(signal.SIGINT, signal.default_int_handler)
-            if self.run(order["source"]):
-                status = "ran"
+            with elsewhere.around(self.shell, order["role"], self.names.course):
+                if self.run(order["source"]):
+                    status = "ran"
         except BaseException as error:  # an interrupt that came too late, or a shell that was tampered with
             with contextlib.suppress(BaseException):
                 self.shell.publish(

@@ -4,17 +4,31 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import stat
 import struct
 import time
 import zipfile
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
+from autograder.grading.intake.files import (
+    TIMESTAMP,
+    File,
+    FileTrouble,
+    called_notebook,
+    cannot_open,
+    is_junk,
+    kind_trouble,
+    open_file,
+    read_file,
+    readable,
+    stem,
+    troubled,
+)
+from autograder.grading.reading.kinds import ZIP
 from autograder.grading.reading.notebook import MAX_BYTES
 
 MAX_DEPTH = 10  #: folders in folders, archives counted
@@ -23,81 +37,6 @@ MAX_UNPACKED = 512 << 20  #: bytes that one archive may hold, archives inside it
 CLASS_FILES, CLASS_UNPACKED = 200_000, 64 << 30  #: the same for an archive that holds a whole class
 MAX_NESTED = 3  #: archives in archives
 _MAX_DIRECTORY = 8 << 20  #: bytes of a zip's list of contents
-_UNOPENED = (".tar", ".tgz", ".tar.gz", ".gz", ".bz2", ".xz", ".zst", ".rar", ".7z")
-# Control characters, line separators, and the marks that turn the direction of writing.
-_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
-_JUNK = {"__MACOSX", "__pycache__", "Thumbs.db", "desktop.ini"}
-
-
-class FileTrouble(Exception):
-    """A file cannot be opened; the text is one sentence: what is wrong, and what is needed instead."""
-
-
-@dataclass(frozen=True, eq=False)
-class File:
-    """A file that was found.
-
-    Attributes
-    ----------
-    parts : tuple of str
-        Its path below the folder that was searched; an archive counts as a folder.
-    modified : float
-        Seconds since the epoch; 0 where nobody knows.
-    path : Path or None
-        Where it lies on disk; None inside an archive.
-    trouble : str or None
-        Why it cannot be opened, as a sentence.
-    """
-
-    parts: tuple[str, ...]
-    modified: float
-    path: Path | None
-    trouble: str | None
-    opener: Callable[[int], bytes]
-
-    @property
-    def name(self) -> str:
-        return self.parts[-1]
-
-    @property
-    def shown(self) -> str:
-        """The path to show people."""
-        return "/".join(self.parts)
-
-    def read(self, limit: int = MAX_BYTES) -> bytes:
-        """The bytes, at most `limit`; FileTrouble where they cannot be had."""
-        if self.trouble is not None:
-            raise FileTrouble(self.trouble)
-        return self.opener(limit)
-
-
-def open_file(path: Path) -> BinaryIO:
-    """Open a regular file that is no link, without waiting for a pipe or a device; FileTrouble where it cannot be."""
-    flags = os.O_RDONLY
-    for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
-        flags |= getattr(os, name, 0)
-    try:
-        file = os.fdopen(os.open(path, flags), "rb")
-    except OSError as error:
-        raise FileTrouble(_cannot_open(path.name, error)) from None
-    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-        file.close()
-        raise FileTrouble(f"{path.name} is no regular file; the .ipynb file is needed.")
-    return file
-
-
-def read_file(path: Path, limit: int = MAX_BYTES) -> bytes:
-    """The bytes of a regular file, at most `limit`. Errors as `File.read`."""
-    with open_file(path) as file:
-        try:
-            data = file.read(limit + 1)
-        except OSError as error:
-            raise FileTrouble(_cannot_open(path.name, error)) from None
-    if len(data) > limit:
-        raise FileTrouble(
-            f"{path.name} is larger than {limit >> 20} MB; it is needed again, saved with all outputs cleared."
-        )
-    return data
 
 
 def walk(root: Path, whole_class: bool = False) -> Iterator[File]:
@@ -121,7 +60,10 @@ def walk_archive(path: Path) -> Iterator[File]:
 
 
 class _Budget:
-    """What may still be opened."""
+    """How many files and bytes may still come: of one student's folder, of one archive, or of a whole class.
+
+    Archives in an archive take from the same budget, so that a zip of zips cannot multiply.
+    """
 
     def __init__(self, whole_class: bool = False) -> None:
         self.whole_class = whole_class
@@ -129,44 +71,47 @@ class _Budget:
         self.bytes = CLASS_UNPACKED if whole_class else MAX_UNPACKED
 
     def nested(self) -> _Budget:
-        """For an archive inside: a student's own in a class, shared otherwise."""
+        """The budget of an archive inside an archive: in a whole class's it is one student's, with a student's limits."""
         return _Budget() if self.whole_class else self
 
 
 def _folder(folder: Path, parts: tuple[str, ...], budget: _Budget) -> Iterator[File]:
     if len(parts) > MAX_DEPTH:
-        yield _troubled(parts, f"The folder {'/'.join(parts)[:80]} is nested too deeply; look into it by hand.")
+        yield troubled(parts, f"The folder {'/'.join(parts)[:80]} is nested too deeply; look into it by hand.")
         return
     try:
         with os.scandir(folder) as listing:
             entries = sorted(listing, key=lambda entry: entry.name)
     except OSError as error:
-        yield _troubled(parts or (folder.name,), _cannot_open(folder.name, error))
+        yield troubled(parts or (folder.name,), cannot_open(folder.name, error))
         return
     for entry in entries:
         here = (*parts, readable(entry.name))
-        if _is_junk(entry.name):
+        if is_junk(entry.name):
             continue
         budget.files -= 1
         if budget.files < 0:
-            yield _troubled(here, f"There are more than {MAX_FILES:,} files; look into the folder by hand.")
+            yield troubled(here, f"There are more than {MAX_FILES:,} files; look into the folder by hand.")
             return
         path = Path(entry.path)
         try:
             info = entry.stat(follow_symlinks=False)
         except OSError as error:
-            yield _troubled(here, _cannot_open(here[-1], error))
+            yield troubled(here, cannot_open(here[-1], error))
             continue
         if stat.S_ISLNK(info.st_mode):
-            yield _troubled(here, f"{here[-1]} is a link and was not followed; the file itself is needed.")
+            yield troubled(here, f"{here[-1]} is a link and was not followed; the file itself is needed.")
         elif stat.S_ISDIR(info.st_mode):
-            yield from _folder(path, here, budget)
+            inside = _folder(path, here, budget)
+            yield from _instead_of_a_file(here, inside) if _is_meant_as_a_file(here[-1]) else inside
         elif not stat.S_ISREG(info.st_mode):
-            yield _troubled(here, f"{here[-1]} is no regular file; the .ipynb file is needed.")
+            yield troubled(here, f"{here[-1]} is no regular file; the .ipynb file is needed.")
         elif here[-1].lower().endswith(".zip"):
             yield from _zip(here, partial(open_file, path), _Budget(budget.whole_class), 1)
+        elif called_notebook(here[-1]) and _begins_as_zip(partial(open_file, path)):
+            yield from _instead_of_a_notebook(here, partial(open_file, path), _Budget(budget.whole_class), 1)
         else:
-            yield File(here, info.st_mtime, path, _kind_trouble(here[-1]), partial(read_file, path))
+            yield File(here, info.st_mtime, path, kind_trouble(here[-1]), partial(read_file, path))
 
 
 def _zip(
@@ -175,28 +120,69 @@ def _zip(
     """The files in a zip archive; `strip` parts of its own name are left out of theirs."""
     name = parts[-1]
     if nested > MAX_NESTED:
-        yield _troubled(parts, f"{name} is an archive in archives; the .ipynb file is needed.")
+        yield troubled(parts, f"{name} is an archive in archives; the .ipynb file is needed.")
         return
     try:
         archive = _open_zip(opener(), name, budget)
     except FileTrouble as reason:
-        yield _troubled(parts, str(reason))
+        yield troubled(parts, str(reason))
         return
-    folder = (*parts[:-1], name[:-4] if name.lower().endswith(".zip") else name)[strip:]
+    folder = (*parts[:-1], stem(name[:-4] if name.lower().endswith(".zip") else name))[strip:]
     for info in sorted(archive.infolist(), key=lambda info: info.filename):
         inner = PurePosixPath(info.filename.replace("\\", "/"))
-        if info.is_dir() or any(_is_junk(part) for part in inner.parts if part != ".."):
+        if info.is_dir() or any(is_junk(part) for part in inner.parts if part != ".."):
             continue
         here = (*folder, *(readable(part) for part in inner.parts))
         trouble = _member_trouble(info, inner, name)
         if trouble is None and len(here) > MAX_DEPTH + 5:
             trouble = f"{here[-1]} lies too deep in the archive {name}; the .ipynb file itself is needed."
         if trouble is not None:
-            yield _troubled((*folder, here[-1] if here else name), trouble)
-        elif here[-1].lower().endswith(".zip"):
-            yield from _zip(here, partial(_member_file, archive, info, budget), budget.nested(), nested + 1)
+            yield troubled((*folder, here[-1] if here else name), trouble)
+            continue
+        opened, when = partial(_member_file, archive, info, budget), _zip_time(info)
+        if here[-1].lower().endswith(".zip"):
+            yield from _zip(here, opened, budget.nested(), nested + 1)
+        elif called_notebook(here[-1]) and _begins_as_zip(partial(archive.open, info)):
+            yield from _instead_of_a_notebook(here, opened, budget.nested(), nested + 1)
         else:
-            yield File(here, _zip_time(info), None, _kind_trouble(here[-1]), partial(_member, archive, info, budget))
+            member = partial(_member, archive, info, budget)
+            yield File(here, when, None, kind_trouble(here[-1]), member, "/".join(parts))
+
+
+def _begins_as_zip(opener: Callable[[], IO[bytes]]) -> bool:
+    """Whether what is called a notebook is a zip archive: some browsers and people rename a download so."""
+    try:
+        with opener() as file:
+            return file.read(4) in ZIP
+    except Exception:  # whoever reads it whole will say what is wrong
+        return False
+
+
+def _instead_of_a_notebook(
+    parts: tuple[str, ...], opener: Callable[[], BinaryIO], budget: _Budget, nested: int
+) -> Iterator[File]:
+    """The files of an archive that is called a notebook; a trouble where none of them is one."""
+    files = list(_zip(parts, opener, budget, nested))
+    if any(called_notebook(file.name) for file in files):
+        yield from files
+        return
+    names = ", ".join(sorted(file.name for file in files)[:3])
+    held = f"holds no notebook, only {names}" if names else "holds nothing"
+    yield troubled(parts, f"{parts[-1]} is a zip archive that {held}; the .ipynb file is needed.")
+
+
+def _is_meant_as_a_file(name: str) -> bool:
+    return called_notebook(name) or name == TIMESTAMP
+
+
+def _instead_of_a_file(parts: tuple[str, ...], files: Iterable[File]) -> Iterator[File]:
+    """What lies in a folder that has the name of a notebook, or of a timestamp; a trouble where it holds none."""
+    inside = list(files)
+    if not any(_is_meant_as_a_file(file.name) for file in inside):
+        names = ", ".join(file.name for file in inside[:3])
+        held = f"that holds only {names}" if names else "that holds nothing"
+        yield replace(troubled(parts, f"{parts[-1]} is a folder {held}; the file itself is needed."), is_folder=True)
+    yield from inside
 
 
 def _open_zip(file: BinaryIO, name: str, budget: _Budget) -> zipfile.ZipFile:
@@ -270,31 +256,3 @@ def _zip_time(info: zipfile.ZipInfo) -> float:
         return time.mktime((*info.date_time, 0, 0, -1))
     except (ValueError, OverflowError):
         return 0.0
-
-
-def _kind_trouble(name: str) -> str | None:
-    if name.lower().endswith(_UNOPENED):
-        return f"{name} is an archive of a kind that is not opened here; the .ipynb file, or a zip of it, is needed."
-    return None
-
-
-def _troubled(parts: tuple[str, ...], trouble: str) -> File:
-    return File(parts, 0.0, None, trouble, lambda limit: b"")
-
-
-def _cannot_open(name: str, error: OSError) -> str:
-    if getattr(error, "errno", None) == 40:  # ELOOP: a link where a file was
-        return f"{readable(name)} is a link and was not followed; the file itself is needed."
-    if isinstance(error, FileNotFoundError):
-        return f"{readable(name)} was there a moment ago and is gone; put it back, or grade again."
-    return f"{readable(name)} cannot be opened ({error.strerror or error}); see to its permissions, then grade again."
-
-
-def _is_junk(name: str) -> bool:
-    return name.startswith(".") or name in _JUNK
-
-
-def readable(name: str) -> str:
-    """A file name that can be printed and written: bytes that are no text, and control characters, become marks."""
-    name = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    return name if name.isprintable() else _UNPRINTABLE.sub("\ufffd", name)

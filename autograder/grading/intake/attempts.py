@@ -9,19 +9,16 @@ from functools import partial
 from pathlib import Path
 
 from autograder.grading.course import Chapter
-from autograder.grading.intake.archives import File, FileTrouble, read_file
+from autograder.grading.intake.files import File, FileTrouble, called_notebook, read_file, stem
 from autograder.grading.intake.recognize import chapter_in_cells, chapter_in_name, names_fully, slug
+from autograder.grading.reading.kinds import kind_of_name
 from autograder.grading.reading.notebook import Reading, Unreadable, read_notebook
 from autograder.grading.restore.graft import Restored, restore
 
 MAX_ATTEMPTS = 20  #: the newest so many are looked into
 HELD = 16 * 2**20  #: bytes of notebooks that are kept for a second look; others are read again
 
-_NOTEBOOK = re.compile(r"\.ipynb(\.txt|\.json)?$", re.IGNORECASE)
 _MAYBE = re.compile(r"(^|/)[^.]*$|\.(json|txt)$", re.IGNORECASE)
-OTHER_FORM = re.compile(
-    r"\.(py|html?|tar|tgz|gz|bz2|xz|zst|rar|7z)$", re.IGNORECASE
-)  #: endings of what people hand in instead
 _NUMBER = re.compile(r"(\d+)")
 
 
@@ -108,14 +105,23 @@ class Sorted:
 def sort_files(
     files: Iterable[File], chapters: Mapping[str, Chapter], times: Mapping[tuple[str, ...], float] = {}
 ) -> Sorted:
-    """Say of every file of a student what it is; `times` are handing-in times by folder."""
+    """Say of every file of one student what it is.
+
+    Parameters
+    ----------
+    files : iterable of File
+    chapters : mapping
+        All chapters of the course, so that a notebook of one is not taken for another's.
+    times : mapping
+        Folder to when it was handed in, in seconds since the epoch.
+    """
     found = Sorted()
     notebooks = found.notebooks
     for file in files:
         if is_notebook(file):
             notebooks.append(file)
         else:
-            kind = found.troubles if file.trouble is not None or OTHER_FORM.search(file.name) else found.others
+            kind = found.troubles if file.trouble is not None or was_meant(file.name) else found.others
             kind.setdefault(_named(file, chapters)[2], []).append(file)
     for file in notebooks:
         _place(found, file, chapters, _when(file, times))
@@ -124,7 +130,7 @@ def sort_files(
 
 def is_notebook(file: File) -> bool:
     """Whether a file is meant to be a notebook: by its name, or by how it begins where the name says nothing."""
-    if _NOTEBOOK.search(file.name):
+    if called_notebook(file.name):
         return True
     if file.trouble is not None or not _MAYBE.search(file.name):
         return False
@@ -135,6 +141,12 @@ def is_notebook(file: File) -> bool:
     return data[:4096].lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"{") and b'"cells"' in data
 
 
+def was_meant(name: str) -> bool:
+    """Whether a file that is no notebook was meant to be one: a script, a web page, an archive that is not opened here."""
+    kind = kind_of_name(name)
+    return kind is not None and kind.sort in ("form", "archive")
+
+
 def may_hold_notebooks(path: Path) -> bool:
     """Whether a file in a student's folder is a notebook or an archive, by its name or by how it begins."""
     if path.name.startswith(".") or not path.is_file():
@@ -143,12 +155,13 @@ def may_hold_notebooks(path: Path) -> bool:
     return path.suffix.lower() == ".zip" or is_notebook(file)
 
 
-def stem(name: str) -> str:
-    """A notebook's file name without its ending."""
-    return _NOTEBOOK.sub("", name)
-
-
 def _place(found: Sorted, file: File, chapters: Mapping[str, Chapter], when: float) -> None:
+    """Put a notebook under its chapter.
+
+    01-graph/01-graph.ipynb is handed in for 01-graph whatever it holds: if that is another chapter, its student has to hear of
+    it. Under any other name the cells say what it is. One that lies in the folder of 01-graph and holds 02-saved-tensors
+    counts for 02, and is kept as a stray of 01 in case nothing better is found there.
+    """
     attempt = Attempt(file, when)
     by_folder, by_name, chapter = _named(file, chapters)
     its_folder = any(names_fully(part, by_folder) for part in file.parts[:-1])
@@ -173,6 +186,10 @@ def _named(file: File, chapters: Mapping[str, Chapter]) -> tuple[str | None, str
 
 
 def _when(file: File, times: Mapping[tuple[str, ...], float]) -> float:
+    """When an attempt was handed in: the timestamp of the nearest folder around it, else when the file was changed.
+
+    A timestamp in the student's own folder is for all chapters, and tells no attempt from another.
+    """
     for length in range(len(file.parts) - 1, 0, -1):
         if file.parts[:length] in times:
             return times[file.parts[:length]]

@@ -11,33 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.grading.course import Chapter
-from autograder.grading.intake.archives import File, FileTrouble, walk, walk_archive
-from autograder.grading.intake.attempts import OTHER_FORM, Attempt, choose, is_notebook
+from autograder.grading.intake.archives import walk, walk_archive
+from autograder.grading.intake.attempts import Attempt, choose, is_notebook, was_meant
 from autograder.grading.intake.copying import write_new
+from autograder.grading.intake.files import File, FileTrouble
 from autograder.grading.intake.paths import Item, read_paths, safe_name
 from autograder.grading.intake.recognize import chapter_in_cells
+from autograder.grading.reading.kinds import kind_of_name, no_notebook
 from autograder.grading.reading.notebook import MAX_BYTES
 
 MAX_COMPANIONS = 50  #: files that are copied beside a notebook, or of a student who handed in none
 MAX_UNUSABLE_BYTES = 20 << 20  #: all files together of a student who handed in no notebook
-_KINDS = {
-    "py": "a Python script",
-    "html": "a web page",
-    "htm": "a web page",
-    "doc": "a Word document",
-    "docx": "a Word document",
-    "odt": "a text document",
-    "rtf": "a text document",
-    "pages": "a text document",
-    "txt": "a text file",
-    "md": "a text file",
-    "pdf": "a PDF",
-    "png": "a picture",
-    "jpg": "a picture",
-    "jpeg": "a picture",
-    "heic": "a picture",
-}
-_DOCUMENTS = {"doc", "docx", "odt", "rtf", "pages", "pdf"}  #: what students hand in where a notebook is asked
 
 
 class CollectError(Exception):
@@ -119,14 +103,30 @@ def _files(source: Path, submitted: Path) -> list[File]:
 
 
 class _Collection:
-    """Copies what was found, student by student, and keeps one row for every file."""
+    """Copies what was found, student by student, and keeps one row for every file.
+
+    Attributes
+    ----------
+    groups : dict
+        (student, chapter) to the notebooks for it, and what was meant to be one.
+    homeless : list of Item
+        The same, where nothing says whose it is or of which chapter.
+    others : dict
+        Student to files that are no notebooks, and with which nothing is wrong.
+    done : dict
+        File to its row; to None where another file's row speaks of it as well.
+    served : set
+        (student, chapter) for which there is a notebook; `authors` are the students of any.
+    flat : set
+        Folders in which notebooks of several students lie, told apart by their names alone.
+    """
 
     def __init__(self, submitted: Path, chapters: Mapping[str, Chapter], items: list[Item]) -> None:
         self.submitted, self.chapters, self.items = submitted, chapters, items
         self.groups: dict[tuple[str, str], list[Item]] = {}
         self.homeless: list[Item] = []
-        self.others: dict[str | None, list[Item]] = {}  # by student; no notebooks, and nothing wrong with them
-        self.done: dict[File, Collected | None] = {}  # None where another file's row speaks of it as well
+        self.others: dict[str | None, list[Item]] = {}
+        self.done: dict[File, Collected | None] = {}
         for item in items:
             self._sort(item)
         notebooks = [item for item in items if item.attempt is not None]
@@ -154,7 +154,7 @@ class _Collection:
             item.attempt.forget()  # a class does not fit into memory
         elif item.file.trouble is None:
             self.others.setdefault(item.student, []).append(item)
-            if not OTHER_FORM.search(item.file.name):
+            if not was_meant(item.file.name):
                 return
         if item.student is None or item.chapter is None:
             self.homeless.append(item)
@@ -234,8 +234,9 @@ class _Collection:
         """Whether the student of a file is one: a folder, the platform or a notebook says so, or a document's place."""
         if item.certain or item.student in self.authors:
             return item.student is not None
-        kind = item.file.name.rpartition(".")[2].lower()
-        return item.student is not None and kind in _DOCUMENTS and item.file.parts[:-1] in self.flat
+        kind = kind_of_name(item.file.name)
+        is_document = kind is not None and kind.sort == "document"
+        return item.student is not None and is_document and item.file.parts[:-1] in self.flat
 
     def _copy(
         self, item: Item, folder: Path, name: str, why: str, *, along: bool = False, room: int = MAX_BYTES
@@ -270,7 +271,4 @@ class _Collection:
 
 def _no_notebook(file: File) -> str:
     """What a file is instead of a notebook, and what to do."""
-    if file.trouble is not None:
-        return file.trouble
-    kind = _KINDS.get(file.name.rpartition(".")[2].lower())
-    return f"{file.name} is {f'{kind}, ' if kind else ''}not a notebook; the .ipynb file is needed."
+    return file.trouble if file.trouble is not None else no_notebook(file.name)

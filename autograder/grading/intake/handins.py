@@ -4,23 +4,34 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
-from zoneinfo import ZoneInfo
+from typing import Literal
 
 from autograder.grading.course import Chapter
-from autograder.grading.intake.archives import File, FileTrouble, readable, walk
+from autograder.grading.intake.archives import walk
 from autograder.grading.intake.attempts import Attempt, Sorted, choose, sort_files
 from autograder.grading.intake.collecting import Collected, CollectError, collect
+from autograder.grading.intake.files import TIMESTAMP, File, FileTrouble, readable
+from autograder.grading.intake.stamps import Stamps, parse_timestamp
+from autograder.grading.reading.kinds import no_notebook
 from autograder.grading.results import Note
 
-__all__ = ["CollectError", "Collected", "Handin", "collect", "find", "parse_timestamp", "strays", "student_folders"]
+__all__ = [
+    "CollectError",
+    "Collected",
+    "Handin",
+    "collect",
+    "find",
+    "hidden_folders",
+    "parse_timestamp",
+    "strays",
+    "student_folders",
+]
 
 MAX_SIBLINGS = 50  #: files that are copied along with a notebook
 MAX_SIBLING_BYTES = 20 << 20  #: all of them together
@@ -135,6 +146,12 @@ def strays(submitted: Path) -> list[str]:
         )
 
 
+def hidden_folders(submitted: Path) -> list[str]:
+    """Names of folders in `submitted` that begin with a dot: tools make such, so none is taken for a student's."""
+    with os.scandir(submitted) as listing:
+        return sorted(readable(entry.name) for entry in listing if entry.name.startswith(".") and entry.is_dir())
+
+
 def _of_student(
     student: str,
     files: list[File],
@@ -142,16 +159,14 @@ def _of_student(
     known: Mapping[str, Chapter],
     spool: Path | None,
 ) -> Iterator[Handin]:
-    stamps = {file.parts[:-1]: file for file in files if file.name == "timestamp.txt" and file.path is not None}
-    files = [file for file in files if file.name != "timestamp.txt"]
-    times, broken = _read_stamps(stamps)
-    seconds = {folder: time.replace(tzinfo=UTC).timestamp() for folder, time in times.items()}
-    found = sort_files(files, known, seconds)
+    stamps = Stamps(files)
+    files = [file for file in files if file.name != TIMESTAMP]
+    found = sort_files(files, known, stamps.seconds())
     for name, chapter in chapters.items():
         attempts = found.attempts.get(name) or found.strays.get(name)
         if attempts:
             beside = [file for file in files if file not in found.notebooks]
-            yield _found(student, chapter, attempts, beside, times, broken, spool)
+            yield _found(student, chapter, attempts, beside, stamps, spool)
         else:
             yield _nothing(student, name, found)
 
@@ -161,13 +176,14 @@ def _found(
     chapter: Chapter,
     attempts: list[Attempt],
     beside: list[File],
-    times: Mapping[tuple[str, ...], datetime],
-    broken: set[tuple[str, ...]],
+    stamps: Stamps,
     spool: Path | None,
 ) -> Handin:
     chosen, number, count = choose(attempts, chapter)
     path = f"{student}/{chosen.file.shown}"
     data = chosen.read()
+    if data is None and chosen.file.is_folder:
+        return _missing(student, chapter.name, f"No notebook was handed in: {chosen.trouble}", needs_person=True)
     if data is None:
         note = Note("unreadable", chosen.trouble or "", needs_person=True)
         return Handin(student, chapter.name, "unreadable", path=path, attempt=number, notes=[note])
@@ -177,11 +193,10 @@ def _found(
         notes.append(Note("several-attempts", text))
     if chosen.file.parts != (chapter.name, f"{chapter.name}.ipynb"):
         notes.append(Note("found-elsewhere", f"The notebook was found as {chosen.file.shown}."))
-    folder = chosen.file.parts[:-1]
-    stamp = _nearest(folder, times)
-    if stamp is None and _nearest(folder, dict.fromkeys(broken, True)):
-        text = "timestamp.txt could not be read, so no late penalty was charged."
-        notes.append(Note("timestamp-broken", text))
+    if chosen.file.archive is not None:
+        notes.append(Note("zip-opened", f"The notebook was taken out of the zip archive {chosen.file.archive}."))
+    stamp, odd = stamps.of(chosen.file.parts[:-1])
+    notes += odd
     siblings, left = _siblings(chosen.file, beside)
     left += len(siblings) if spool is None else 0
     if left:
@@ -208,7 +223,11 @@ def _found(
 
 
 def _nothing(student: str, chapter: str, found: Sorted) -> Handin:
-    """A chapter without a notebook: unreadable where something was meant to be one, else missing."""
+    """A chapter without a notebook: unreadable where something was meant to be one, else missing.
+
+    A file that says nothing of a chapter, such as "homework.rar", speaks for every chapter, but only of a student who has handed
+    in no notebook at all: beside one, it is taken for something that goes with it.
+    """
     troubled = found.troubles.get(chapter) or ([] if found.attempts else found.troubles.get(None, []))
     if troubled:
         file = troubled[0]
@@ -227,8 +246,7 @@ def _trouble(file: File, found: Sorted) -> str:
         return file.trouble
     if file in found.notebooks:
         return f"{file.name} holds no chapter that is known here; the name of its chapter is needed."
-    kind = "a web page" if re.search(r"\.html?$", file.name, re.IGNORECASE) else "a Python script"
-    return f"{file.name} is {kind}, not a notebook; the .ipynb file is needed."
+    return no_notebook(file.name)
 
 
 def _missing(student: str, chapter: str, text: str, needs_person: bool = False) -> Handin:
@@ -241,7 +259,11 @@ def _linked(folder: Path) -> list[File]:
 
 
 def _siblings(notebook: File, files: list[File]) -> tuple[list[tuple[str, bytes]], int]:
-    """The files to copy along, and how many are left out: those in the notebook's folder and, where that is its own, below it."""
+    """The files that an answer may open, by their names there, and how many of them had to be left out.
+
+    They are those in the notebook's folder and below it. Beside a notebook that lies in the student's own folder only the
+    files there: the folders in it are other chapters.
+    """
     folder = notebook.parts[:-1]
     kept: list[tuple[str, bytes]] = []
     left = size = 0
@@ -266,44 +288,3 @@ def _spooled(data: bytes, spool: Path) -> Path:
     with os.fdopen(handle, "wb") as copy:
         copy.write(data)
     return Path(name)
-
-
-def _nearest(folder: tuple[str, ...], values: Mapping[tuple[str, ...], Any]) -> Any:
-    for length in range(len(folder), -1, -1):
-        if folder[:length] in values:
-            return values[folder[:length]]
-    return None
-
-
-def _read_stamps(
-    stamps: Mapping[tuple[str, ...], File],
-) -> tuple[dict[tuple[str, ...], datetime], set[tuple[str, ...]]]:
-    times, broken = {}, set()
-    for folder, file in stamps.items():
-        try:
-            times[folder] = parse_timestamp(file.read()[:200].decode("utf-8-sig"))
-        except (FileTrouble, ValueError, OverflowError):
-            broken.add(folder)
-    return times, broken
-
-
-def parse_timestamp(text: str) -> datetime:
-    """The time that a timestamp.txt says, in UTC without a zone; ValueError where it says none.
-
-    nbgrader writes "2026-02-03 15:58:23.948203 UTC" or a zone's name at the end; ISO 8601 is read as well. A time
-    without a zone is UTC, as nbgrader takes it.
-    """
-    text = text.strip().strip("\0")
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        bare, _, zone = text.rpartition(" ")
-        moment = datetime.fromisoformat(bare)
-        if re.fullmatch(r"[+-]\d{4}", zone):
-            moment = datetime.fromisoformat(f"{bare}{zone}")
-        elif zone not in ("UTC", "GMT", "Z"):
-            try:
-                moment = moment.replace(tzinfo=ZoneInfo(zone))
-            except (OSError, KeyError, ValueError):
-                raise ValueError(f"there is no time zone {zone!r}") from None
-    return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo is not None else moment

@@ -7,8 +7,8 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from autograder.grading.intake.archives import File
-from autograder.grading.intake.attempts import Attempt, stem
+from autograder.grading.intake.attempts import Attempt
+from autograder.grading.intake.files import File, stem
 from autograder.grading.intake.recognize import chapter_in_name, names_fully, without_chapter
 
 _INBOUND = re.compile(r"^(?P<student>[^+]+)\+(?P<chapter>[^+]+)\+(?P<time>[^+]+)(\+.*)?$")
@@ -59,7 +59,11 @@ def read_paths(files: list[File], chapters: list[str]) -> list[Item]:
 
 
 def _unwrap(files: list[File], chapters: list[str]) -> list[tuple[File, tuple[str, ...]]]:
-    """Every file with its path, less the folders round the whole class."""
+    """Every file with its path, less the folders round the whole class.
+
+    "submissions/anna/x.ipynb" and "submissions/ben/y.ipynb" lose "submissions", at most three such folders. A folder that
+    names a chapter says something, and one in which a single name remains may be the only student's: both stay.
+    """
     paths = [file.parts for file in files]
     for _ in range(3):
         if not paths or len({path[0] for path in paths}) > 1 or any(len(path) < 2 for path in paths):
@@ -77,10 +81,15 @@ def _unwrap(files: list[File], chapters: list[str]) -> list[tuple[File, tuple[st
 
 
 def _item(file: File, path: tuple[str, ...], chapters: list[str]) -> Item:
-    """Read student and chapter from a file's path, from its outermost part inwards."""
+    """Read student and chapter from a file's path, from its outermost part inwards.
+
+    A folder's name is the student's unless it names a chapter, so "01-graph/anna/solution.ipynb" is Anna's; of a file's
+    name the student is what is left without the chapter, so "anna_01-graph.ipynb" is hers as well. A chapter's whole name
+    goes before "hw1", and among equals the inner one counts.
+    """
     item = Item(file, None)
-    beside_chapter = ""
-    fully: str | None = None
+    beside_chapter = ""  # what else a part says that names a chapter: the student of "01-graph anna/x.ipynb"
+    fully: str | None = None  # the last chapter whose whole name was met
     for depth, part in enumerate(path):
         last = depth == len(path) - 1
         name = (stem(part).rpartition(".")[0] or stem(part)) if last else part

@@ -14,6 +14,7 @@ _COPY = re.compile(
     r"\(\d+\)|\bcopy of\b|\bcopie de\b|\bkopie von\b|\bcopia de\b|[-_ ]+(?:copy|kopie|copie|copia)\b(?:[-_ ]*\d+)?",
     re.IGNORECASE,
 )
+#: "hw1", "week-01", "Assignment 1", in a name that `slug` has made plain; {} is the chapter's number.
 _WORD_AND_NUMBER = (
     r"(?:^|-)(?:chapter|ch|week|hw|homework|assignment|lab|exercise|ex|notebook|nb|unit|module)-?0*{}(?:-|$)"
 )
@@ -32,7 +33,8 @@ def slug(name: str) -> str:
 def chapter_in_name(name: str, chapters: Iterable[str]) -> str | None:
     """The chapter that a file or folder is named after: by its whole name, its topic, or "week 3" and the like.
 
-    None where the name fits none, or several equally well.
+    None where the name fits none, or several equally well. The more of a chapter's name stands there, the better: of
+    "01-graph" and "02-saved-tensors", "my graph, week 2" is the first, since a topic goes before a number.
     """
     text = slug(without_copy_marks(name))
     found: dict[str, int] = {}
@@ -42,7 +44,7 @@ def chapter_in_name(name: str, chapters: Iterable[str]) -> str | None:
         if text == whole:
             return chapter
         if names_fully(name, chapter):
-            found[chapter] = 1000 + len(whole)
+            found[chapter] = 1000 + len(whole)  # above every topic, however long
         elif topic and f"-{topic}-" in f"-{text}-":
             found[chapter] = len(topic)
         elif number.isdigit() and re.search(_WORD_AND_NUMBER.format(int(number)), text):
@@ -69,6 +71,7 @@ def without_chapter(name: str, chapters: Iterable[str]) -> str:
         number, _, topic = slug(chapter).partition("-")
         topic = r"[\W_]*".join(map(re.escape, topic.split("-")))
         word = _WORD_AND_NUMBER.format(int(number)) if number.isdigit() else "(?!)"
+        # The pattern is for plain names; here the name is as it was typed, with blanks, dots and capitals.
         word = word.replace("(?:^|-)", r"(?<![^\W_])").replace("-?0*", r"[\W_]*0*").replace("(?:-|$)", r"(?![^\W_])")
         for pattern in (rf"{re.escape(number)}[\W_]*{topic}", word, rf"(?<![^\W_]){topic}(?![^\W_])"):
             text, found = re.subn(pattern, " ", text, count=1, flags=re.IGNORECASE)
@@ -80,9 +83,11 @@ def without_chapter(name: str, chapters: Iterable[str]) -> str:
 def chapter_in_cells(
     reading: Reading | None, chapters: Mapping[str, Chapter], named: Iterable[str | None] = ()
 ) -> str | None:
-    """The chapter whose exercises the notebook holds, by marks and equal cells; None where it holds none, or a tie.
+    """The chapter whose exercises the notebook holds; None where it holds none, or as much of two.
 
-    A chapter that its path names is taken where the cells speak for it at least half as much as for any other.
+    Every cell that carries the grade_id of a graded cell speaks for its chapter twice, and once where its text is that
+    of the release. A chapter that the file's path names is believed where its cells speak for it at least half as much as for
+    any other: the notebook of chapter 02 into which somebody has pasted much of chapter 01 stays one of chapter 02.
     """
     if reading is None:
         return None

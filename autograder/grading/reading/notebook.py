@@ -108,7 +108,13 @@ def _parse(text: str, notes: list[Note]) -> Any:
     if not text:
         raise Unreadable(f"The file holds nothing but blanks; {AGAIN}.")
     try:
-        return json.loads(text, strict=False)
+        try:
+            return json.loads(text, strict=False)
+        except json.JSONDecodeError:
+            raise
+        except ValueError:  # an integer of thousands of digits, which Python does not read
+            notes.append(Note("long-number", "A number of thousands of digits in the file was read as 0."))
+            return json.loads(text, strict=False, parse_int=_bounded)
     except RecursionError:
         raise Unreadable(f"The file's JSON is nested too deeply for any notebook; {AGAIN}.") from None
     except json.JSONDecodeError as error:
@@ -124,8 +130,10 @@ def _parse(text: str, notes: list[Note]) -> Any:
                 )
                 return value
         raise Unreadable(why_not_json(text, error)) from None
-    except ValueError as error:  # a number with thousands of digits
-        raise Unreadable(f"The file is no notebook ({str(error)[:60]}); {AGAIN}.") from None
+
+
+def _bounded(digits: str) -> int:
+    return int(digits) if len(digits) < 1000 else 0
 
 
 def _unwrap(value: Any, notes: list[Note]) -> dict[str, Any]:
@@ -197,6 +205,9 @@ def _cells(notebook: dict[str, Any], notes: list[Note]) -> list[dict[str, Any]]:
         notes.append(
             Note("broken-cells", f"{reader.broken} cells were no cells at all and were left out.", needs_person=True)
         )
+    if reader.joined:
+        text = f"{reader.joined} cells were stored line by line without line ends; their lines were put together again."
+        notes.append(Note("lines-joined", text))
     if reader.surrogates:
         notes.append(
             Note("broken-characters", "Characters that are no valid Unicode were replaced by a question mark.")
@@ -211,7 +222,7 @@ class _CellReader:
     """Brings one cell after the other into one shape, and counts what could not be kept."""
 
     def __init__(self) -> None:
-        self.broken = 0
+        self.broken = self.joined = 0
         self.surrogates = False
 
     def read(self, raw: Any) -> dict[str, Any] | None:
@@ -253,6 +264,7 @@ class _CellReader:
         if isinstance(source, list):
             lines = [line for line in source if isinstance(line, str)]
             bare = len(lines) > 1 and not any(line.endswith(("\n", "\r")) for line in lines[:-1])
+            self.joined += bare
             source = ("\n" if bare else "").join(lines)
         if not isinstance(source, str):
             self.broken += 1

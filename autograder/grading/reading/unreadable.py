@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 
+from autograder.grading.reading.kinds import kind_of_bytes
+
 AGAIN = "the notebook is needed again, saved in Jupyter as an .ipynb file"
 
 
@@ -12,28 +14,11 @@ class Unreadable(Exception):
     """No grade can be given; the text is one sentence: what is wrong, and what is needed instead."""
 
 
-_MAGIC = (
-    (b"%PDF", "a PDF"),
-    (b"PK\x03\x04", "a zip archive"),
-    (b"Rar!", "a RAR archive"),
-    (b"7z\xbc\xaf", "a 7z archive"),
-    (b"\x1f\x8b", "a gzip archive"),
-    (b"BZh", "a bzip2 archive"),
-    (b"\xfd7zXZ", "an xz archive"),
-    (b"\x89PNG", "a picture"),
-    (b"\xff\xd8\xff", "a picture"),
-    (b"\xd0\xcf\x11\xe0", "an Office document"),
-    (b"\x7fELF", "a program"),
-)
-
-
 def refuse_other_files(data: bytes) -> None:
     """Raise Unreadable where the first bytes are those of another kind of file."""
-    kind = next((kind for magic, kind in _MAGIC if data.startswith(magic)), None)
-    if kind is None and data[257:262] == b"ustar":
-        kind = "a tar archive"
+    kind = kind_of_bytes(data)
     if kind is not None:
-        raise Unreadable(f"The file is {kind}, not a notebook; the .ipynb file is needed.")
+        raise Unreadable(f"The file is {kind.words}, not a notebook; the .ipynb file is needed.")
 
 
 _CONFLICT = re.compile(r"^(<<<<<<<|>>>>>>>) ?", re.MULTILINE)

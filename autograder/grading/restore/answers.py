@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from autograder.grading.restore.definitions import Definitions
+from autograder.grading.restore.fences import without_fences
 from autograder.grading.restore.match import Index
 from autograder.grading.restore.notes import Mends
 from autograder.grading.restore.order import Piece, move_up
@@ -27,7 +28,8 @@ class Answers:
     def _joins(self, first: Piece, second: Piece) -> bool:
         """Append the second piece to the first where the two were one cell."""
         copies = first.role == second.role == "answer" and first.place == second.place
-        if not copies and not (second.own and second.key[2] == first.key[2] + 1):
+        halves = (second.own or (first.own and second.role == "answer")) and second.key[2] == first.key[2] + 1
+        if not copies and not halves:
             return False
         looks_cut = (
             second.source[:1] in (" ", "\t")
@@ -37,11 +39,16 @@ class Answers:
         joined = f"{first.source.rstrip()}\n{second.source}"
         if not looks_cut or self.definitions.tree(joined) is None:
             return False
-        place = first.place if first.place is not None else self.index.answered_by(joined, self.definitions)
+        place = first.place if first.place is not None else second.place
+        if place is None:
+            place = self.index.answered_by(joined, self.definitions)
         if place is None:
             return False
         self.mends.add("answer-joined", self.cells[place].id)
         first.source, first.key = joined, (*first.key[:2], second.key[2])
+        if first.own and not second.own:  # the mark went with the second half
+            first.key, first.own = second.key, False
+            first.role, first.place, first.exercise = second.role, second.place, second.exercise
         return True
 
     def settle(self, pieces: list[Piece]) -> tuple[list[Piece], set[str], set[str]]:
@@ -69,6 +76,10 @@ class Answers:
     def _answers(self, piece: Piece, exercise: str) -> bool:
         released = self.cells[self.index.answers[exercise]].released
         return self.definitions.answers(piece.source, self.index.targets[exercise], released)
+
+    def _is_code_that_answers(self, piece: Piece, exercise: str) -> bool:
+        text = without_fences(piece.source, self.definitions) or piece.source
+        return self._answers(piece, exercise) and self.definitions.tree(text) is not None
 
     def _without_stubs(self, pieces: list[Piece], exercise: str) -> list[Piece]:
         """Take an answered exercise's blank form out of whatever the student's cells would run."""
@@ -98,13 +109,12 @@ class Answers:
             code = [piece for piece in pieces if piece.cell_type == "code" and self._answers(piece, exercise)]
             if not code:  # an answer that was turned into prose
                 prose = [piece for piece in pieces if piece.own and piece.role == "text"]
-                code = [
-                    piece
-                    for piece in prose
-                    if self._answers(piece, exercise) and self.definitions.tree(piece.source) is not None
-                ][-1:]
+                code = [piece for piece in prose if self._is_code_that_answers(piece, exercise)][-1:]
                 for piece in code:
                     piece.cell_type, piece.role = "code", "student"
+                    if (text := without_fences(piece.source, self.definitions)) is not None:
+                        piece.source = text
+                        self.mends.add("fences-removed", exercise)
             if code:
                 found[exercise] = code
         for exercise, code in found.items():

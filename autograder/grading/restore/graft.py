@@ -6,7 +6,6 @@ what the student wrote, and where.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,12 +13,12 @@ from autograder.grading.course import Chapter, CourseCell
 from autograder.grading.reading.notebook import Reading, Unreadable
 from autograder.grading.restore.answers import Answers
 from autograder.grading.restore.definitions import Definitions
+from autograder.grading.restore.fences import without_fences
+from autograder.grading.restore.marks import note_metadata, refuse_another_chapter
 from autograder.grading.restore.match import Index, Match, checks_something, index_of, match
 from autograder.grading.restore.notes import Mends
-from autograder.grading.restore.order import Piece, in_course_order
+from autograder.grading.restore.order import FreeNames, Piece, in_course_order
 from autograder.grading.results import Note
-
-_FEW = 0.2  #: share of a chapter's cells below which a notebook without a single exercise is not this chapter
 
 
 @dataclass
@@ -96,14 +95,18 @@ class _Restoration:
         self.mends = Mends()
         self.pieces: list[Piece] = []
         self.present: set[int] = set()  # places of course cells that the submission holds
+        self.copies: dict[int, list[bool]] = {}  # per answer cell, of each cell that stands for it: is it written?
         self.elsewhere: set[str] = set()  # exercises that another cell answers than their answer cell
 
     def restored(self) -> Restored:
-        cells = self.reading.cells
+        cells, pasted = self._without_fences()
         matches = match(cells, self.index, self.definitions)
         self._find_manual(matches)
         self.present = {found.place for found in matches if found.place is not None}
-        self._note_metadata(matches)
+        note_metadata(cells, matches, self.chapter, self.mends)
+        for number in pasted:
+            place = matches[number].place
+            self.mends.add("fences-removed", f"own-{number + 1}" if place is None else self.chapter.cells[place].id)
         anchor = -1
         for number, (cell, found) in enumerate(zip(cells, matches, strict=True)):
             if found.place is None:
@@ -114,8 +117,9 @@ class _Restoration:
                     anchor = found.place
         answers = Answers(self.index, self.definitions, self.mends)
         self.pieces = answers.join_halves(self.pieces)
+        self._note_copies()
         self.pieces, answered, self.elsewhere = answers.settle(self.pieces)
-        self._refuse_another_chapter(matches, answered)
+        refuse_another_chapter(cells, matches, self.chapter, answered, self.mends)
         written = {piece.place for piece in self.pieces if piece.place is not None}
         unanswered = frozenset(
             cell.id
@@ -125,6 +129,22 @@ class _Restoration:
         self._put_back()
         notes = [*self.reading.notes, *self.mends.notes()]
         return Restored(self._placed(), notes, bool(self.mends), frozenset(answered), unanswered)
+
+    def _without_fences(self) -> tuple[list[dict[str, Any]], list[int]]:
+        """The submitted cells, those of code without Markdown fences, and the numbers of those that had some.
+
+        Prose that carries an answer's mark is code as well: whoever pastes fences may have made the cell Markdown.
+        """
+        cells, pasted = list(self.reading.cells), []
+        for number, cell in enumerate(cells):
+            place = self.index.place_of_mark(cell)
+            marked = place is not None and self.chapter.cells[place].role == "answer"
+            if cell["cell_type"] == "code" or marked:
+                text = without_fences(cell["source"], self.definitions)
+                if text is not None:
+                    cells[number] = {**cell, "source": text}
+                    pasted.append(number)
+        return cells, pasted
 
     # one submitted cell
 
@@ -142,8 +162,7 @@ class _Restoration:
                 self.pieces.append(
                     Piece((place, 1, number), source, course.role, course.cell_type, place, course.exercise)
                 )
-            if not found.primary and course.role == "answer":
-                self.mends.add("answer-copied", course.id)
+            self.copies.setdefault(place, []).append(not found.untouched and bool(source.strip()))
         elif course.locked:
             if not found.untouched:
                 self._locked(number, course, place, source)
@@ -155,6 +174,19 @@ class _Restoration:
             self.pieces.append(Piece((place, 1, number), source, course.role, course.cell_type, place))
         else:
             self._own(number, cell, place)
+
+    def _note_copies(self) -> None:
+        """Several cells stand for one answer cell: its parts, where all are written and one alone defines the name."""
+        for place, written in self.copies.items():
+            course = self.chapter.cells[place]
+            if len(written) == 1 or course.role != "answer":
+                continue
+            pieces = [piece for piece in self.pieces if piece.place == place]
+            names = self.index.targets[course.exercise or ""]
+            if not all(written) or sum(self.definitions.binds(piece.source, names) for piece in pieces) > 1:
+                self.mends.add("answer-copied", course.id)
+            elif len(pieces) > 1:  # otherwise they were joined, and that is noted
+                self.mends.add("answer-split", course.id)
 
     def _locked(self, number: int, course: CourseCell, place: int, source: str) -> None:
         self.mends.add("check-edited" if course.role == "check" else "setup-edited", course.id)
@@ -189,28 +221,6 @@ class _Restoration:
                     self.mends.add("manual-found", cell.id)
 
     # the whole
-
-    def _refuse_another_chapter(self, matches: list[Match], answered: set[str]) -> None:
-        known: set[int] = set()
-        foreign: dict[str, None] = {}
-        for cell, found in zip(self.reading.cells, matches, strict=True):
-            if found.foreign:
-                grade_id = cell["metadata"].get("nbgrader", {}).get("grade_id")
-                foreign[grade_id if isinstance(grade_id, str) else f"check-{checks_something(cell['source'])}"] = None
-            elif found.place is not None and found.how in ("grade_id", "text", "check"):
-                role = self.chapter.cells[found.place].role
-                if role in ("answer", "check") or (role == "manual" and found.how == "grade_id"):
-                    known.add(found.place)
-        name = self.chapter.name
-        if not known and foreign and 2 * len(answered) < len(foreign):
-            raise Unreadable(
-                f"The notebook holds another chapter's cells ({next(iter(foreign))[:60]} ...), none of {name}; "
-                f"the notebook of {name} is needed."
-            )
-        if not known and not answered and len(self.present) < _FEW * len(self.chapter.cells):
-            raise Unreadable(f"The notebook holds no exercise of {name}; the notebook of {name} is needed.")
-        for grade_id in foreign:
-            self.mends.add("chapter-mixed" if len(foreign) > len(known) else "unknown-cell", grade_id)
 
     def _put_back(self) -> None:
         """Add the course's own cells: all locked ones, and the others where the student left or deleted them."""
@@ -252,7 +262,7 @@ class _Restoration:
 
     def _placed(self) -> list[PlacedCell]:
         placed: list[PlacedCell] = []
-        names = _Names({cell.id for cell in self.chapter.cells})
+        names = FreeNames({cell.id for cell in self.chapter.cells})
         used = names.used
         for piece in in_course_order(self.pieces):
             course = self.chapter.cells[piece.place] if piece.place is not None else None
@@ -267,55 +277,6 @@ class _Restoration:
                 PlacedCell(identity, piece.cell_type, piece.source, piece.role, piece.exercise, run, metadata)
             )
         return _join_manual(placed)
-
-    def _note_metadata(self, matches: list[Match]) -> None:
-        furthest = -1
-        for cell, found in zip(self.reading.cells, matches, strict=True):
-            if found.place is None or not found.primary:
-                continue
-            course = self.chapter.cells[found.place]
-            ours = course.metadata.get("nbgrader")
-            if course.cell_type != cell["cell_type"]:
-                self.mends.add("cell-retyped", course.id)
-            if found.place < furthest and course.role != "text":
-                self.mends.add("cell-moved", course.id)
-            furthest = max(furthest, found.place)
-            if not isinstance(ours, dict):
-                continue
-            theirs = cell["metadata"].get("nbgrader")
-            if theirs is None or not theirs.get("grade_id"):
-                self.mends.add("metadata-lost", course.id)
-            elif found.how != "grade_id" or _marks(theirs) != _marks(ours):
-                self.mends.add("metadata-edited", course.id)
-            if theirs is not None and _number(theirs.get("schema_version")) > 3:
-                self.mends.add("schema-version", course.id)
-
-
-def _marks(grader: dict[str, Any]) -> tuple[Any, ...]:
-    marks = tuple(grader.get(key) for key in ("grade", "solution", "locked"))
-    return (*marks, _number(grader.get("points")) if grader.get("grade") is True else None)
-
-
-def _number(value: Any) -> float:
-    """The value as a number; -1 where it is none, so that it equals nothing that the course says."""
-    if isinstance(value, int | float) and math.isfinite(value):
-        return float(value)
-    return -1.0
-
-
-class _Names:
-    """Gives out ids that no cell has."""
-
-    def __init__(self, taken: set[str]) -> None:
-        self.taken, self.used = taken, set[str]()
-        self.numbers: dict[str, int] = {}  # the last one given to a name
-
-    def free(self, name: str) -> str:
-        base = name
-        while name in self.taken or name in self.used:
-            self.numbers[base] = self.numbers.get(base, 1) + 1
-            name = f"{base}-{self.numbers[base]}"
-        return name
 
 
 def _join_manual(cells: list[PlacedCell]) -> list[PlacedCell]:

@@ -76,6 +76,11 @@ class Index:
             if cell.role == "check":
                 self.checks.setdefault(cell.exercise, place)
 
+    def place_of_mark(self, cell: dict[str, Any]) -> int | None:
+        """The course cell whose grade_id a submitted cell carries."""
+        grade_id = cell["metadata"].get("nbgrader", {}).get("grade_id")
+        return self.ids.get(grade_id) if isinstance(grade_id, str) else None
+
     @cached_property
     def targets(self) -> dict[str, frozenset[str]]:
         """Exercise to the names that its answer must bind: its own where the reference binds that, else all of them."""
@@ -114,7 +119,7 @@ def match(cells: Sequence[dict[str, Any]], index: Index, definitions: Definition
             found.primary = found.place not in seen
             seen.add(found.place)
     _spread_equal_texts(matches, index, seen)
-    _by_likeness(cells, matches, index, seen)
+    _by_likeness(cells, matches, index, seen, definitions)
     return matches
 
 
@@ -123,7 +128,7 @@ def _by_name(cell: dict[str, Any], index: Index, definitions: Definitions) -> Ma
     equal = index.texts.get(text, ())
     grader = cell["metadata"].get("nbgrader", {})
     grade_id = grader.get("grade_id")
-    place = index.ids.get(grade_id) if isinstance(grade_id, str) else None
+    place = index.place_of_mark(cell)
     if place is not None:
         if equal and place not in equal and index.chapter.cells[equal[0]].role != "text":
             return Match(equal[0], "text", untouched=True)  # it carries another cell's mark
@@ -182,9 +187,12 @@ def _believable(cell: dict[str, Any], place: int, index: Index, definitions: Def
         return cell["cell_type"] != "code"
     if course.role == "answer" and definitions.binds(cell["source"], index.targets[course.exercise or ""]):
         return True
+    if index.answered_by(cell["source"], definitions) is not None:
+        return False  # it answers another exercise, and a few lines of code share brackets and commas with anything
     ours, theirs = index.tokens[place], _tokens(cell["source"])
     common = (ours & theirs).total()
-    return common >= _RELATED * min(ours.total(), max(theirs.total(), 1)) and common > 0
+    related = _RELATED if cell["cell_type"] == course.cell_type else _LIKE
+    return common >= related * min(ours.total(), max(theirs.total(), 1)) and common > 0
 
 
 def _spread_equal_texts(matches: list[Match], index: Index, seen: set[int]) -> None:
@@ -198,7 +206,9 @@ def _spread_equal_texts(matches: list[Match], index: Index, seen: set[int]) -> N
                     break
 
 
-def _by_likeness(cells: Sequence[dict[str, Any]], matches: list[Match], index: Index, seen: set[int]) -> None:
+def _by_likeness(
+    cells: Sequence[dict[str, Any]], matches: list[Match], index: Index, seen: set[int], definitions: Definitions
+) -> None:
     open_places = [
         place
         for place, cell in enumerate(index.chapter.cells)
@@ -213,6 +223,8 @@ def _by_likeness(cells: Sequence[dict[str, Any]], matches: list[Match], index: I
     ][:_CANDIDATES]
     pairs = []
     for number, theirs in candidates:
+        if index.answered_by(cells[number]["source"], definitions) is not None:
+            continue  # an answer is no cell of the course's, however alike
         size = theirs.total()
         for place in open_places:
             ours = index.tokens[place]

@@ -12,6 +12,10 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "The answer cell {cell} stands there more than once; edited copies ran in order, so the last one counts.",
         "These answer cells stand there more than once; edited copies ran in order, so the last one counts: {cells}.",
     ),
+    "answer-split": (
+        "The answer cell {cell} had been split in two; its parts ran one after the other.",
+        "These answer cells had been split; their parts ran one after the other: {cells}.",
+    ),
     "answer-elsewhere": (
         "The answer to {cell} was found in a cell that is not marked as its answer cell, and was graded.",
         "The answers to these exercises were found in cells that are not marked as theirs, and were graded: {cells}.",
@@ -19,6 +23,10 @@ _TEXTS: dict[str, tuple[str, str]] = {
     "answer-joined": (
         "The answer cell {cell} had been split inside a definition; its parts were joined again.",
         "These answer cells had been split inside a definition; their parts were joined again: {cells}.",
+    ),
+    "fences-removed": (
+        "The code of {cell} stood between Markdown fences; they were made comments, and the code was graded.",
+        "The code of these cells stood between Markdown fences; they were made comments, and the code was graded: {cells}.",
     ),
     "answer-missing": (
         "The answer cell {cell} is missing and no other cell defines its name, so it counts as not answered.",
@@ -68,6 +76,10 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "The cell {cell} had lost its grading marks and was recognized by what it holds.",
         "These cells had lost their grading marks and were recognized by what they hold: {cells}.",
     ),
+    "schema-old": (
+        "The grading marks of the cell {cell} are of an older schema than nbgrader's; they were read as what they are.",
+        "The grading marks of these cells are of an older schema than nbgrader's; they were read as what they are: {cells}.",
+    ),
     "schema-version": (
         "The grading marks of the cell {cell} are of a newer schema than nbgrader's; they were read all the same.",
         "The grading marks of these cells are of a newer schema than nbgrader's; they were read all the same: {cells}.",
@@ -90,6 +102,7 @@ _TEXTS: dict[str, tuple[str, str]] = {
     ),
 }
 _PERSON = {"locked-unclear", "chapter-mixed"}
+_NO_MEND = {"schema-old"}  #: nothing was changed for it
 
 
 class Mends:
@@ -103,7 +116,7 @@ class Mends:
         self._cells.setdefault(code, {})[cell] = None
 
     def __bool__(self) -> bool:
-        return bool(self._cells)
+        return not self._cells.keys() <= _NO_MEND
 
     def notes(self) -> list[Note]:
         """The notes: one per cell, or one for all where there are many."""

@@ -1,4 +1,4 @@
-"""In which order the cells of a restored submission run."""
+"""In which order the cells of a restored submission run, and what each is called."""
 
 from __future__ import annotations
 
@@ -48,3 +48,18 @@ def move_up(moving: Sequence[Piece], to: tuple[int, int], pieces: Sequence[Piece
             id(other) in chosen or (other.own and other.cell_type == "code" and other.key[2] < end)
         ):
             other.key = (*to, other.key[2])
+
+
+class FreeNames:
+    """Gives out ids that no cell has."""
+
+    def __init__(self, taken: set[str]) -> None:
+        self.taken, self.used = taken, set[str]()
+        self.numbers: dict[str, int] = {}  # the last one given to a name
+
+    def free(self, name: str) -> str:
+        base = name
+        while name in self.taken or name in self.used:
+            self.numbers[base] = self.numbers.get(base, 1) + 1
+            name = f"{base}-{self.numbers[base]}"
+        return name

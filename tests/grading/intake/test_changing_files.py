@@ -8,7 +8,8 @@ import threading
 
 import pytest
 
-from autograder.grading.intake.archives import FileTrouble, walk
+from autograder.grading.intake.archives import walk
+from autograder.grading.intake.files import FileTrouble
 from tests.grading.corpus import blank, encode, zipped
 from tests.grading.grading_small import grade
 from tests.grading.small_chapter import FULL_MARKS, NAME, answered_notebook

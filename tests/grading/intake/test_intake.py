@@ -1,35 +1,18 @@
 """Finding hand-ins: one for each student and chapter, whatever lies in the folders; nothing is written there."""
 
 import hashlib
-import io
 import os
 import tempfile
-import zipfile
 from datetime import datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from autograder.grading.intake import archives, attempts
-from autograder.grading.intake.handins import find, parse_timestamp, strays
+from autograder.grading.intake import attempts
+from autograder.grading.intake.handins import find, hidden_folders, strays
 from tests.grading.corpus import DAMAGES, Files, blank, encode, made, write, zipped
-from tests.grading.small_chapter import NAME, another_chapter, answered_notebook, other_chapter, small_chapter
-
-OTHER = "02-other"
-CHAPTERS = {NAME: small_chapter(), OTHER: other_chapter()}
-WHOLE = encode(answered_notebook())
-
-
-def hand_in(root, **students):
-    for student, files in students.items():
-        write(root / student, Files(files) if isinstance(files, dict) else files)
-    return root
-
-
-def found(root, chapter=NAME, **options):
-    return {handin.student: handin for handin in find(root, CHAPTERS, **options) if handin.chapter == chapter}
+from tests.grading.intake.looking import CHAPTERS, OTHER, WHOLE, found, hand_in
+from tests.grading.small_chapter import NAME, another_chapter
 
 
 def test_one_hand_in_per_student_and_chapter(tmp_path):
@@ -49,7 +32,24 @@ def test_one_hand_in_per_student_and_chapter(tmp_path):
     assert anna.data == WHOLE and anna.path == f"anna/{NAME}/{NAME}.ipynb" and anna.attempt == 1
     assert anna.sha256 == anna.mark == hashlib.sha256(WHOLE).hexdigest()
     assert anna.notes == [] and anna.files == () and anna.timestamp is None
-    assert strays(tmp_path) == ["notes.txt"]
+    assert strays(tmp_path) == ["notes.txt"] and hidden_folders(tmp_path) == [".hidden"]
+
+
+ODD = [".anna", "...", "???", "$$", " ", "-", "_", "\u200b", "\n", "linked", "broken", "notes.txt", ".hidden"]
+
+
+def test_everything_below_submitted_has_a_row_or_is_named(tmp_path):
+    for name in ODD:
+        if name in ("linked", "broken"):
+            (tmp_path / name).symlink_to("/etc" if name == "linked" else "nowhere")
+        elif name == "notes.txt":
+            (tmp_path / name).write_text("no student")
+        else:
+            (tmp_path / name).mkdir()
+    rows = set(found(tmp_path))
+    named = {*strays(tmp_path), *hidden_folders(tmp_path)}
+    assert rows == {"???", "$$", " ", "-", "_", "\u200b", "\ufffd", "linked"}
+    assert named == {".anna", "...", ".hidden", "broken", "notes.txt"}
 
 
 def test_nothing_is_written(tmp_path):
@@ -221,125 +221,8 @@ def test_what_may_not_be_read_says_so():
         assert handin.status == "unreadable" and "Permission denied" in handin.notes[0].text
 
 
-def nested(times):
-    data = WHOLE
-    for number in range(times):
-        data = zipped({f"{number}.zip" if number else "x.ipynb": data})
-    return data
-
-
-@pytest.mark.parametrize(
-    ("data", "words"),
-    [
-        (lambda: zipped({f"n{n}.txt": b"" for n in range(5_001)}), "5,000 files"),
-        (
-            lambda: zipped({"a.zip": zipped({"b.zip": zipped({"c.zip": zipped({"x.ipynb": WHOLE})})})}),
-            "archive in archives",
-        ),
-        (lambda: zipped({"x.ipynb": WHOLE})[:-60], "damaged"),
-        (lambda: b"PK\x05\x06" + b"\0" * 8 + b"\xff" * 8 + b"\0\0", "lists more files"),
-        (lambda: b"", "empty file"),
-        (lambda: zipped({"../x.ipynb": WHOLE}), "unsafe path"),
-        (lambda: zipped({"/x.ipynb": WHOLE}), "unsafe path"),
-        (lambda: zipped({"C:\\x.ipynb": WHOLE}), "unsafe path"),
-        (lambda: locked(), "password"),
-        (lambda: link(), "link"),
-    ],
-)
-def test_an_archive_is_opened_safely_or_not_at_all(tmp_path, data, words):
-    hand_in(tmp_path, anna={f"{NAME}/work.zip": data()})
-    handin = found(tmp_path)["anna"]
-    assert handin.status == "unreadable" and words in handin.notes[0].text, handin
-    assert sorted(path.name for path in tmp_path.rglob("*")) == sorted(["anna", NAME, "work.zip"])
-
-
-def test_an_archive_that_would_fill_the_memory_is_not_opened(tmp_path, monkeypatch):
-    monkeypatch.setattr(archives, "MAX_UNPACKED", 10_000)
-    hand_in(
-        tmp_path,
-        anna={f"{NAME}/a.zip": zipped({f"{NAME}.ipynb": b" " * 20_000})},
-        ben={f"{NAME}/a.zip": lying_zip({f"{NAME}.ipynb": b" " * 20_000})},
-        chen=WHOLE,
-    )
-    handins = found(tmp_path)
-    assert handins["anna"].status == handins["ben"].status == "unreadable"
-    assert handins["chen"].status == "found"
-
-
-def locked():
-    data = bytearray(zipped({"x.ipynb": WHOLE}))
-    for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
-        data[data.index(mark) + offset] |= 1
-    return bytes(data)
-
-
-def link():
-    info = zipfile.ZipInfo(f"{NAME}.ipynb")
-    info.external_attr = 0o120777 << 16
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        archive.writestr(info, "/etc/passwd")
-    return buffer.getvalue()
-
-
-def lying_zip(files):
-    """A zip whose list says that its file is small."""
-    data = bytearray(zipped(files))
-    place = data.index(b"PK\x01\x02") + 24
-    data[place : place + 4] = b"\x10\0\0\0"
-    return bytes(data)
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.binary(max_size=400), st.sampled_from(["x.ipynb", "x.zip", "x.json", "x", "timestamp.txt"]))
-def test_any_bytes_in_any_file_are_found_or_refused(tmp_path_factory, data, name):
-    root = tmp_path_factory.mktemp("any")
-    hand_in(root, anna={f"{NAME}/{name}": data, f"{NAME}/{name}.zip": zipped({name: data})})
-    assert [h.chapter for h in find(root, CHAPTERS)] == [NAME, OTHER]
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.integers(0, 10**6), st.binary(min_size=1, max_size=8))
-def test_any_damage_to_a_zip_is_borne(tmp_path_factory, place, junk):
-    root = tmp_path_factory.mktemp("zip")
-    data = zipped({f"{NAME}.ipynb": WHOLE, "b/c.ipynb": blank()})
-    place %= len(data)
-    hand_in(root, anna={f"{NAME}/x.zip": data[:place] + junk + data[place + len(junk) :]})
-    for handin in find(root, CHAPTERS):
-        assert handin.status in ("found", "unreadable", "missing")
-
-
 @pytest.mark.parametrize("name", ["b\udcffad", "new\nline", "tab\t", "\u202egnp"])
 def test_names_that_cannot_be_printed_are_changed(tmp_path, name):
     hand_in(tmp_path, **{name: WHOLE})
     (handin,) = found(tmp_path).values()
     assert handin.status == "found" and "\ufffd" in handin.student and handin.student.encode()
-
-
-@pytest.mark.parametrize(
-    ("text", "moment"),
-    [
-        ("2026-02-03 15:58:23.948203 UTC", datetime(2026, 2, 3, 15, 58, 23, 948203)),
-        ("2026-02-03 15:58:23", datetime(2026, 2, 3, 15, 58, 23)),
-        ("2026-02-03 15:58:23 America/Los_Angeles\n", datetime(2026, 2, 3, 23, 58, 23)),
-        ("2026-07-03 15:58:23 Europe/Berlin", datetime(2026, 7, 3, 13, 58, 23)),
-        ("2026-02-03T15:58:23+02:00", datetime(2026, 2, 3, 13, 58, 23)),
-        ("2026-02-03 15:58:23 +0530", datetime(2026, 2, 3, 10, 28, 23)),
-        ("2026-02-03T15:58:23Z", datetime(2026, 2, 3, 15, 58, 23)),
-    ],
-)
-def test_timestamps(tmp_path, text, moment):
-    assert parse_timestamp(text) == moment
-    hand_in(tmp_path, anna={f"{NAME}/{NAME}.ipynb": WHOLE, f"{NAME}/timestamp.txt": text.encode()})
-    handin = found(tmp_path)["anna"]
-    assert handin.timestamp == moment and handin.files == ()
-
-
-@pytest.mark.parametrize(
-    "text", ["", "yesterday", "2026-13-01", "2026-02-03 15:58:23 Mars/Base", "\ufffd", "0", "2026-02-03 1e9 ../x"]
-)
-def test_a_broken_timestamp_costs_nothing(tmp_path, text):
-    hand_in(tmp_path, anna={f"{NAME}/{NAME}.ipynb": WHOLE, f"{NAME}/timestamp.txt": text.encode()})
-    handin = found(tmp_path)["anna"]
-    assert handin.status == "found" and handin.timestamp is None
-    assert [note.code for note in handin.notes] == ["timestamp-broken"]

@@ -1,12 +1,10 @@
 """Mending: whatever a student or a tool did to a notebook, the grade is that of the answers in it, or a sentence."""
 
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from autograder.grading.course import chapter_of
 from autograder.grading.reading.notebook import Reading, Unreadable, read_notebook
 from autograder.grading.restore.graft import restore
 from tests.grading.corpus import DAMAGES, encode, made, write
@@ -287,48 +285,3 @@ def test_a_reading_without_cells_of_the_chapter_is_refused():
     for cells in ([], [{"cell_type": "markdown", "source": "hello", "metadata": {}, "id": None}]):
         with pytest.raises(Unreadable, match=NAME):
             restore(Reading(cells), CHAPTER)
-
-
-# --- the course's own chapters ----------------------------------------------------------------------------------------
-
-ROOT = Path(__file__).parents[3]
-RELEASES = sorted(path for path in ROOT.glob("notebooks/*/*.ipynb") if path.stem == path.parent.name)
-
-
-def real_chapter(path):
-    release = json.loads(path.read_text(encoding="utf-8"))
-    return chapter_of(path.stem, release, release)
-
-
-def answered_from_the_bank(path):
-    """A release with the bank's right answers in it."""
-    notebook = json.loads(path.read_text(encoding="utf-8"))
-    for cell in notebook["cells"]:
-        exercise = cell["metadata"].get("nbgrader", {}).get("grade_id")
-        for answer in sorted((ROOT / "tests" / "bank" / path.stem / str(exercise)).glob("right_*.py"))[:1]:
-            cell["source"] = answer.read_text(encoding="utf-8")
-    return notebook
-
-
-@pytest.mark.parametrize("path", RELEASES, ids=lambda path: path.stem)
-def test_a_real_chapter_is_recognized_without_any_mark(path):
-    chapter, notebook = real_chapter(path), answered_from_the_bank(path)
-    plain = restore(read_notebook(encode(notebook)), chapter)
-    assert plain.answered == set(chapter.exercises) and not plain.repaired
-    for cell in notebook["cells"]:
-        cell["metadata"] = {}
-        cell.pop("id", None)
-    bare = restore(read_notebook(encode(notebook)), chapter)
-    assert bare.answered == set(chapter.exercises)
-    assert [(cell.role, cell.source) for cell in bare.cells if cell.run] == [
-        (cell.role, cell.source) for cell in plain.cells if cell.run
-    ]
-
-
-@pytest.mark.parametrize("path", RELEASES, ids=lambda path: path.stem)
-def test_a_real_chapter_refuses_the_others(path):
-    chapter = real_chapter(path)
-    for other in RELEASES:
-        if other != path:
-            with pytest.raises(Unreadable, match=path.stem):
-                restore(read_notebook(encode(answered_from_the_bank(other))), chapter)
