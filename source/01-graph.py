@@ -1445,5 +1445,3 @@ show_recording("01-launches")
 # 3. Nodes save what their derivative needs, by reference: leaves for free, activations at their full size.
 # 4. Backward runs each node once, after all its consumers, and adds into `.grad`; nobody clears it but you.
 # 5. Backward releases what was saved. A second pass needs `retain_graph=True`, and mostly you should not need one.
-#
-# Next: [chapter 02](../02-saved-tensors/02-saved-tensors.ipynb), where the amber boxes get an exact bill.

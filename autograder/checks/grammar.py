@@ -414,7 +414,7 @@ def _opened(node: ast.expr) -> ast.expr:
         raise GrammarError("what is sealed here was not sealed by the builder.", node.lineno) from None
     for inner in ast.walk(opened):
         if hasattr(inner, "lineno"):
-            inner.lineno = node.lineno
+            inner.lineno = inner.end_lineno = node.lineno
     return opened
 
 
