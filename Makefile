@@ -42,8 +42,8 @@ grade: setup  ## grade SUBMITTED=submitted into gradebook.db (CHAPTER=01 for one
 test: setup  ## run the tests
 	@$(BIN)/python -m pytest $(PYTEST)
 
-lint: setup  ## ruff and mypy
-	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+lint: setup  ## ruff, mypy, and which room may import which
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports --no-cache
 
 format: setup  ## let ruff arrange the code
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .

@@ -103,7 +103,7 @@ class CheckCall:
     error : tuple of str
         Exception names ("raises").
     wrong : tuple of (key, sentence)
-        Keys as `lab.verdict.explanation` reads them.
+        Keys as `checks.verdict.explanation` reads them.
     empty : object
         What the thunk gives before anything was predicted ("value").
     hidden : bool

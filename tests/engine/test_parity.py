@@ -10,7 +10,7 @@ import pytest
 from autograder.engine.api import Cell, Job, Run
 from autograder.engine.kernel import KernelEngine
 from autograder.engine.warm import WarmEngine
-from autograder.grading.loading import load_course
+from autograder.pipeline import open_course
 from tests.engine.helpers import cells
 from tests.engine.parity import differences, normal, packed
 from tests.engine.parity_cells import CELLS
@@ -58,7 +58,7 @@ def test_observations_are_equal(both: tuple[Run, Run], name: str) -> None:
 
 def test_real_content_runs_equally_in_both(warm: WarmEngine) -> None:
     """One chapter with its demo cells, and a few notebooks of bank answers. benchmarks/parity.py does all."""
-    (chapter,) = load_course(ROOT, ["05-inference-mode"]).chapters.values()
+    (chapter,) = open_course(ROOT, ["05-inference-mode"]).chapters.values()
     jobs = list(islice(packed(chapter, seed=11), 5))
     with KernelEngine(jobs=2) as kernel:
         slow = {run.key: run for run in kernel.run(jobs)}
