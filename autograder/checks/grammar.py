@@ -413,7 +413,7 @@ def _opened(node: ast.expr) -> ast.expr:
     except (SyntaxError, ValueError, TypeError, IndexError):
         raise GrammarError("what is sealed here was not sealed by the builder.", node.lineno) from None
     for inner in ast.walk(opened):
-        if hasattr(inner, "lineno"):
+        if isinstance(inner, ast.expr | ast.arg | ast.keyword):
             inner.lineno = inner.end_lineno = node.lineno
     return opened
 
