@@ -44,10 +44,10 @@ grade: setup  ## grade SUBMITTED=submitted into gradebook.db (CHAPTER=01 for one
 	@$(BIN)/autograder grade $(CHAPTER) --submitted $(SUBMITTED)
 
 formgrader: setup  ## open nbgrader's formgrader over gradebook.db
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/jupyter lab --LabApp.default_url=/formgrader
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/jupyter lab --LabApp.default_url=/formgrader
 
 images: setup  ## take the README's pictures again (needs chromium)
-	@$(BIN)/python docs/make_images.py
+	@$(BIN)/python -m docs.make_images
 
 test: setup  ## run the tests
 	@$(BIN)/python -m pytest $(PYTEST)
