@@ -12,7 +12,9 @@ from nbgrader.api import Gradebook
 
 from autograder.authoring.release_cells import finished
 from autograder.authoring.source import read_source, source_names
+from autograder.authoring.stubs import is_prediction
 from autograder.checks.grammar import parse, visible
+from autograder.checks.verdict import NO_EMPTY_FORM
 from autograder.grading.course import load_chapter
 from autograder.grading.reading.notebook import read_notebook
 from autograder.grading.restore.graft import restore
@@ -78,7 +80,11 @@ def test_the_released_checks_of_a_chapter_mean_what_the_source_means(name):
         assert [(c.label, c.hint, [text for _, text in c.wrong]) for c in before.calls] == [
             (c.label, c.hint, [text for _, text in c.wrong]) for c in after.calls
         ]
-        assert f", of={len(checks)})" in "".join(given[cell["id"]]["source"])
+        text = "".join(given[cell["id"]]["source"])
+        assert f", of={len(checks)})" in text
+        if is_prediction("".join(given[after.exercise]["source"])):
+            assert "wrong=Check.sealed(" in text and "wrong={" not in text and "wrong=[" not in text
+            assert all(call.empty is not NO_EMPTY_FORM for call in after.calls)
 
 
 def unfolded(notebook):
