@@ -75,11 +75,11 @@ def plot_sweep(points: Sequence[Point], model: Callable[[int], float] | None = N
     if model is not None:
         axes.plot(counts, [model(count) / unit for count in counts], "--", color="#2f4b7c", label="peak, model")
     axes.set_xlabel("segments")
-    axes.set_ylabel(f"peak, {name}", color="#4c72b0")
+    axes.set_ylabel(f"peak, {name}", color="#2f4b7c")
     axes.set_ylim(bottom=0)
     clock = axes.twinx()
     clock.plot(counts, [1e3 * point.seconds for point in points], "s:", color="#dd8452", label="time")
-    clock.set_ylabel("forward and backward, ms", color="#dd8452")
+    clock.set_ylabel("forward and backward, ms", color="#a04000")
     clock.set_ylim(bottom=0)
     handles = axes.get_legend_handles_labels(), clock.get_legend_handles_labels()
     axes.legend(handles[0][0] + handles[1][0], handles[0][1] + handles[1][1], fontsize=8, loc="lower right")
