@@ -619,23 +619,23 @@ for call in (1, 2):
 # - **Buffers live for one call.** What an inner node received belongs to this backward pass. Only leaves accumulate over calls.
 # - **Released means released.** A node that ran gives up `saved`, unless the caller said `retain_graph=True`. Reaching it again is an error.
 #
-# **Predict.** In torch, `loss = b * b + a * 3`, and `loss.backward()` runs twice. The second call raises, because `b * b` has released what it saved. What is `a.grad` after the
-# error: 3, as before, or 6?
+# **Predict.** In torch, `loss = b * b + a`, and `loss.backward()` runs twice. The second call raises, because `b * b` has released what it saved. What is `a.grad` after the
+# error: 1, as before, or 2?
 
 # %% tags=["demo"]
 a, b = torch.tensor(1.0, requires_grad=True), torch.tensor(2.0, requires_grad=True)
-loss = b * b + a * 3
+loss = b * b + a
 loss.backward()
-a.grad = b.grad = None  # so that we see what the second call does alone
+print("after the first call:       a.grad", a.grad, " b.grad", b.grad)
 try:
     loss.backward()
 except RuntimeError as error:
-    print("RuntimeError:", str(error).split(".")[0])
-print("left behind by the call that failed: a.grad", a.grad, "b.grad", b.grad)
+    print("RuntimeError:", str(error).split(" (")[0])
+print("after the call that failed: a.grad", a.grad, " b.grad", b.grad)
 
 # %% [markdown]
-# With the old gradient still in place it would have been 6. Torch looks at a node when its turn comes. By then the younger branch has run, and `a` has
-# its gradient. So after an error in backward, throw the gradients away before you try again.
+# It is 2. Torch looks at a node when its turn comes, and `a` had its turn before `b * b`. So after an error in backward some leaves have this call's gradient and others do not, and you
+# cannot tell which: set the gradients to None before you try again.
 #
 # A small engine can do better. It goes through the whole graph anyway, to count. **Yours looks for released nodes there, and raises before it has touched any leaf.**
 #

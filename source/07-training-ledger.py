@@ -263,7 +263,7 @@ for seq in (64, 256, 512):
 
 # %% [markdown]
 # So before you call selective recomputation useless, or a cure, ask what happens to the scores. The policy of this chapter keeps them: that saves products, and little memory once the
-# sequence is long. Megatron's drops them: the block then keeps 8n + 2·batch·seq·ffn + 4·batch·seq elements, and grows with the sequence alone. It pays with two of the block's eight products.
+# sequence is long. Megatron's drops them: the block then keeps 8n + 2·batch·seq·ffn + 4·batch·seq elements, and grows with the sequence alone. It pays with a second run of the product that makes the scores, and of their softmax.
 #
 # ### Exercise: `activation_bytes`
 # Difficulty: ●●○○○ · 15 minutes
@@ -319,7 +319,8 @@ check("one layer, nothing recomputed", lambda: activation_bytes(Config(2, 3, 4, 
       hint="8n + heads·batch·seq² + 2·batch·seq·ffn + 4·batch·seq elements, with n = batch·seq·hidden.")
 check("three layers, inputs only", lambda: activation_bytes(Config(2, 3, 4, 2, 8, 3), "full"), 3 * 24 * 4,
       wrong={96: "That is one layer. A single word stands for all config.layers layers."})
-check("one layer, products kept", lambda: activation_bytes(Config(2, 3, 4, 2, 8, 1), "selective"), kept_by_blocks(Config(2, 3, 4, 2, 8, 1), ["selective"]),
+check("one layer, products kept", lambda: activation_bytes(Config(2, 3, 4, 2, 8, 1), "selective"), 1_008,
+      wrong={252: "That is the number of elements: multiply by itemsize."},
       hint="7n + heads·batch·seq² + batch·seq·ffn elements, with n = batch·seq·hidden.")
 check("a list of policies", lambda: activation_bytes(Config(1, 2, 4, 1, 8, 2), ["full", "selective"]), (8 + 76) * 4,
       hint="With a list, each layer has its own choice; add them up.")
@@ -633,12 +634,14 @@ def traded(count):
         made.append({"keep": (keep, 0), "selective": (half, keep - half), "full": (full, keep - full)})
     return made
 
-def half_way(layers):
-    """A budget in the middle between holding least and holding most."""
-    return sum(min(held for held, _ in layer.values()) + max(held for held, _ in layer.values()) for layer in layers) // 2
+def part_way(layers, part=2):
+    """A budget between holding least and holding most: half of the way unless told otherwise."""
+    least = sum(min(held for held, _ in layer.values()) for layer in layers)
+    return least + (sum(max(held for held, _ in layer.values()) for layer in layers) - least) // part
 
 many = [draw(24) for _ in range(4)]
 even = [traded(9) for _ in range(3)]
+tight = [part_way(layers, part) for layers, part in zip(even, (2, 3, 3))]  # a tighter budget leaves fewer partial choices, but still thousands
 turned = [dict(reversed(layer.items())) for layer in two]
 # Numbers that a float does not tell apart.
 exact = [[{"keep": (2**60 + 1, 0), "selective": (2**60, 5), "full": (1, 9)}], [{"keep": (1, 2**60 + 1), "selective": (1, 2**60), "full": (1, 2**60 + 2)}]]
@@ -648,7 +651,7 @@ big = [{"keep": (657_408_000, 0), "selective": (491_520_000, 1_500_000_000), "fu
 check("random layers against trying everything", lambda: [totals(layers, budget) for layers, budget in zip(drawn, budgets)],
       [cheapest(layers, budget) for layers, budget in zip(drawn, budgets)],
       hint="On some random case another choice fits and redoes less.", weight=3)
-check("no choice beats another in both", lambda: [totals(layers, half_way(layers)) for layers in even], [cheapest(layers, half_way(layers)) for layers in even],
+check("no choice beats another in both", lambda: [totals(layers, budget) for layers, budget in zip(even, tight)], [cheapest(layers, budget) for layers, budget in zip(even, tight)],
       hint="Each byte costs one FLOP here, so of nine layers there are thousands of partial choices and none may be dropped for another. Is a number of them kept, and the others let go?")
 check("the order in a layer promises nothing", lambda: [totals(turned, 17), totals(turned, 13), totals(two[:1] + turned[1:], 17)], [[2, 2, True], [2, 5, True], [2, 2, True]],
       hint="The same layers with their entries in another order. Go by the names: layer[\"keep\"], or layer.items().")
@@ -663,7 +666,7 @@ check("64 layers and real sizes", lambda: totals(big[:1] * 62 + big[1:] * 2, 21_
 check.that("fourteen layers, few additions", lambda: additions(14, 7_000_000, 3_000_000, 5_000_000), lambda n: n < 30_000,
            wrong=[(lambda n: type(n) is int, "So many additions mean that the work multiplies with every layer. A partial choice may be dropped when another one holds no more and redoes no more, also when their bytes differ.")],
            hint="Layers that are nearly alike: after each of them only some dozens of partial choices are worth keeping.")
-check("24 layers, all different", lambda: [totals(layers, half_way(layers)) for layers in many], [cheapest_by_bytes(layers, half_way(layers)) for layers in many],
+check("24 layers, all different", lambda: [totals(layers, part_way(layers)) for layers in many], [cheapest_by_bytes(layers, part_way(layers)) for layers in many],
       hint="With 24 different layers another choice fits and redoes less. A partial choice may be dropped only if another holds no more and redoes no more; a change of one or two layers at a time does not find every better plan.")
 ### END HIDDEN TESTS
 check.report()
@@ -1166,7 +1169,7 @@ try:
         ax.loglog(lengths, curves[name], dashes, color=color, lw=width, base=2, solid_capstyle="round")
         ax.annotate(name, (lengths[-1], curves[name][-1]), textcoords="offset points", xytext=(8, up), va="center", fontsize=9, color=color)
     ax.axhline(room, color="#c44e52", ls=":", lw=1.5)
-    ax.annotate("left on each of 8 x 80 GiB, if all that is fixed is split evenly", (lengths[0], room), textcoords="offset points", xytext=(0, 4), fontsize=8, color="#c44e52")
+    ax.annotate("left on each of 8 x 80 GiB, if all that is fixed is split evenly", (lengths[-1] * 2.4, room), textcoords="offset points", xytext=(0, 4), ha="right", fontsize=8, color="#c44e52")
     ax.set_xticks(lengths, [f"{n // 1024}k" for n in lengths])
     ax.set_yticks([4**i for i in range(1, 9)], [f"{4**i:,}" for i in range(1, 9)])
     ax.minorticks_off()
