@@ -1379,7 +1379,7 @@ print("CPU: the node ran in the calling thread:", thread_of_backward("cpu"))
 # Run the next cell where there is a GPU. The same hook, on a tensor that lives there, should run in a thread of the engine and no longer in yours, so expect `False`.
 # `backward()` still returns after the last node has run; the kernels that those nodes launched may then still be at work.
 #
-# There is no figure in bytes here: both engines hold the same buffers. What changes is who does the work.
+# No bytes are measured here: the question is who does the work.
 
 # %% tags=["demo"]
 from autograder.lab import show_recording
