@@ -196,6 +196,8 @@ def unbroadcast(grad, shape: tuple[int, ...]):
         when the shapes agree.
     """
     ### BEGIN SOLUTION
+    # Why this shape: the shapes alone say what to sum, so one list of dimensions and one sum do it, for every mix of new and stretched ones. keepdim leaves the numbers of the
+    # dimensions in place until the end. Summing dimension by dimension works too, but then the later numbers shift, and that is where most first answers go wrong.
     new = len(sizes(grad)) - len(shape)
     stretched = tuple(new + d for d, n in enumerate(shape) if n == 1)
     dims = tuple(range(new)) + stretched
@@ -258,7 +260,7 @@ check.report()
 # %% [markdown]
 # ## 3. When may a node run?
 #
-# Here is the first idea most people have: start at the root, call the rule, go on with each operand.
+# Most people's first idea is this: start at the root, call the rule, go on with each operand.
 #
 # **Predict.** `h = a * b`, then `(h.exp() + h * a).sum()`. Which leaves get a wrong gradient from this engine, and how often does h's node run?
 
@@ -304,7 +306,7 @@ from autograder.lab import draw_ready_queue
 draw_ready_queue(root.node, too_early, {"a": a, "b": b})
 
 # %% [markdown]
-# The red nodes ran while something was still on its way to them. What arrived later came too late and was lost.
+# The red nodes ran while something was still on its way to them. What arrived afterwards was lost.
 #
 # So run them again for each arrival? That gives the right gradients, since every rule is linear in what arrives. It is also hopeless: each node runs once
 # per *path* from the root, and every `x = x + x` doubles the number of paths.
@@ -385,6 +387,8 @@ def dependencies(root: Node) -> dict[Node, int]:
         Time linear in nodes and edges; no recursion, so that a chain of 20,000 nodes is fine.
     """
     ### BEGIN SOLUTION
+    # Why this shape: a list of nodes to visit in place of recursion, and the dict of counts also says which nodes were met, so that nothing has to be kept in step with it.
+    # Recursion is shorter to write and ends near depth 1,000. A list of visited nodes would be searched for every edge.
     counts = {root: 0}
     waiting = [root]
     while waiting:
@@ -691,6 +695,8 @@ def backward(root: Tensor, grad=None, retain_graph: bool = False) -> None:
     is changed in place. Each leaf's `grad` has memory of its own. No recursion.
     """
     ### BEGIN SOLUTION
+    # Why this shape: counting, looking for released nodes and refusing come before the first rule, so that an error leaves everything as it was. Buffers live in a dict of this call
+    # and are replaced by old + new, since a rule may have given one array to two parents. Most first answers add in place, or run a node at its first delivery.
     if root.node is None:
         raise RuntimeError("This tensor has no node: nothing it was computed from requires a gradient.")
     if grad is None:
@@ -1170,6 +1176,8 @@ def order(root: Node) -> list[Node]:
         Nothing is run, and the graph is left as it was.
     """
     ### BEGIN SOLUTION
+    # Why this shape: it is backward without arrays, and a heap in place of the list, because only the choice among ready nodes is new. The arrival number breaks ties
+    # between accumulators, which all have one sequence number, and keeps the heap from comparing nodes. Sorting all nodes by sequence does not do: it forgets who waits for whom.
     import heapq
     from itertools import count
 
@@ -1391,7 +1399,7 @@ else:
 here
 
 # %% [markdown]
-# ## If you get this error
+# ## Help, I get this error
 #
 # <details><summary><code>RuntimeError: ... was released: its rule has nothing left to work with</code></summary>
 #
@@ -1427,7 +1435,13 @@ here
 # least two of these, each with its reason: why buffers are not edited, why leaves own their gradient, what is released, which ready node goes first.
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "explain-06-backward-engine", "locked": false, "points": 2, "schema_version": 3, "solution": true, "task": false}
-# (your answer)
+# ### BEGIN SOLUTION
+# First it counts: it goes from the root through the graph, once, and notes for each node how many edges will deliver to it. Then it runs a loop over ready nodes. It puts
+# the first gradient into the root's buffer. It takes a ready node, calls its rule with what has arrived, and hands the results on to the operands. Where a second gradient arrives, it adds, and
+# when a node's last delivery is there, the node is ready. So each node runs once, and after all its consumers. Buffers are not edited, because two parents may have got the
+# same array. A leaf owns its gradient, because the reader may write to it and later calls add to it. A node that ran releases what it saved, unless
+# the caller wants another pass. Of the ready nodes the youngest goes first, and an accumulator at once: so buffers are short-lived.
+# ### END SOLUTION
 
 # %% [markdown]
 # ## Summary
@@ -1438,4 +1452,4 @@ here
 # 4. Leaves add up over calls and own their memory. Inner buffers end with the call, saved values with the release.
 # 5. Of the ready nodes torch runs the youngest, and an accumulator at once. After an error in backward, some leaves may already have changed.
 #
-# Before: [chapter 05](../05-inference-mode/05-inference-mode.ipynb). Next: [chapter 07](../07-training-ledger/07-training-ledger.ipynb), where a training step gets its whole bill.
+# Previous: [chapter 05](../05-inference-mode/05-inference-mode.ipynb), where some tensors have no graph at all. Next: [chapter 07](../07-training-ledger/07-training-ledger.ipynb), where a training step gets its whole bill.

@@ -151,6 +151,8 @@ def static_bytes(n_params: int, param_dtype: torch.dtype, optimizer: str) -> dic
         For another optimizer.
     """
     ### BEGIN SOLUTION
+    # Why this shape: three of the four lines follow from the dtype alone, so only the state per parameter stands in a table, and the table also knows which names exist. Sizes come from the
+    # dtype itself: a table of dtypes would be out of date with the next one.
     each = param_dtype.itemsize
     state = {"sgd": 0, "sgd_momentum": each, "adam": 2 * each, "adam_mixed": 8}
     if optimizer not in state:
@@ -300,6 +302,8 @@ def activation_bytes(config, policy) -> int:
         Bytes in all layers; embeddings, head and loss are not counted.
     """
     ### BEGIN SOLUTION
+    # Why this shape: what one layer keeps under each choice is worked out once, and a word becomes a list, so that both kinds of policy take one path. Measuring would give the same
+    # figure, and would need the memory that the question is about.
     tokens = config.batch * config.seq
     n = tokens * config.hidden
     scores = config.heads * config.batch * config.seq**2
@@ -1218,7 +1222,7 @@ else:
 here
 
 # %% [markdown]
-# ## If you get this error
+# ## Help, I get this error
 #
 # <details><summary><code>Inference tensors cannot be saved for backward</code></summary>
 #
@@ -1252,7 +1256,13 @@ here
 # its price (checkpointing: up to one more forward pass; splitting what is fixed over devices; attention that never stores the scores), and that the peak is not the sum of the lines.
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "explain-07-training-ledger", "locked": false, "points": 2, "schema_version": 3, "solution": true, "task": false}
-# (your answer)
+# ### BEGIN SOLUTION
+# There are five lines: weights, gradients, optimizer state with its master weights, activations, temporaries. The first three are bytes per parameter, 16 with Adam in mixed
+# precision, so about 100 GiB for 7B: they alone do not fit, whatever the batch. Activations and temporaries grow with batch and sequence, and the scores with the square of the sequence. So I
+# would split what is fixed over eight devices first; the price is communication. Then I would use attention that never stores the scores, which redoes them in backward. If that is still
+# too much I would checkpoint blocks, for up to one more forward pass. The peak is not the sum of the lines: it comes at the start of backward, when activations and the loss's temporaries are
+# there and most gradients are not yet, provided that the old gradients were dropped before the forward pass.
+# ### END SOLUTION
 
 # %% [markdown]
 # ## Summary
@@ -1263,4 +1273,4 @@ here
 # 4. Under a budget compare whole choices, and drop those that another one beats in both. Greedy rules fail when layers differ.
 # 5. A rollout costs no graph. Copy what it hands over, outside inference mode. A ratio of 1 still has a gradient.
 #
-# Before: [chapter 06](../06-backward-engine/06-backward-engine.ipynb). This is the last chapter: back to [the start](../00-start/00-start.ipynb).
+# Previous: [chapter 06](../06-backward-engine/06-backward-engine.ipynb), the engine that frees these activations. This is the last chapter: back to [the start](../00-start/00-start.ipynb).
