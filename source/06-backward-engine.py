@@ -521,7 +521,7 @@ def recursion_limit():
 
 check("random graphs", lambda: [edge_counts(dependencies(end), leaves) for end, leaves in zip(ends, made)],
       [torch_edge_counts(p, *d) for p, d in zip(programs, inputs)],
-      hint="On a graph of nine operations some count differs from torch's. Each node's edges are followed once, each edge counted once.", weight=2)
+      hint="On random graphs of nine operations every count has to be torch's. Each node's edges are followed once, each edge counted once.", weight=2)
 check("consumers that the root does not reach", shared_with_another_loss, {"1 Mul": 0, "0 Mul": 1, "leaf 0": 1, "leaf 1": 2},
       hint="Other results use the same values, but the root does not reach them: they will never deliver, so only edges from nodes that the root reaches count.")
 check("a root with consumers of its own", from_the_middle, {"0 Mul": 0, "leaf 0": 1, "leaf 1": 1},
@@ -1028,7 +1028,7 @@ check("used twice by one node, and by another", lambda: [gradients(e, row) for e
       [torch_gradients(e, row) for e in (squared_first, squared_last, squared_inside)],
       hint="A node that uses a value twice delivers to it twice. Count edges, not consumers.")
 check("random graphs", lambda: [gradients(p, *d) for p, d in zip(programs, inputs)], [torch_gradients(p, *d) for p, d in zip(programs, inputs)],
-      hint="On a random graph of ten operations the gradients differ from torch's.", weight=3)
+      hint="On random graphs of ten operations the gradients have to be torch's. Does each node wait for its last delivery, and is every delivery added?", weight=3)
 check("each rule is called once", every_run,
       [sorted(w for w in torch_edge_counts(p, *d) if "leaf" not in w) for p, d in zip(programs[:4], inputs)],
       hint="A rule is called once per backward: collect a node's gradients first, then run it.", weight=2)
@@ -1311,7 +1311,7 @@ def asked_again():
 
 check("torch's own order on random graphs", lambda: [in_words(p, *d) for p, d in zip(programs, inputs)],
       [torch_steps(p, *d) for p, d in zip(programs, inputs)],
-      hint="On a random graph of twelve operations the order differs from torch's.", weight=2)
+      hint="On random graphs of twelve operations the order has to be torch's: of the ready nodes the highest sequence, of two accumulators the first operand's.", weight=2)
 check("a node waits for all its consumers", lambda: in_words(waits_for_both, torch.ones(2), torch.ones(2)),
       ["3 Mul", "2 Exp", "1 Mul", "0 Mul", "leaf 0", "leaf 1"],
       wrong=[(lambda v: len(set(v)) < len(v), "A node stands in the list twice: it runs once, when its last consumer has run."),
@@ -1417,9 +1417,9 @@ here
 #
 # Two entries of a heap tie in all that stands before the node. Put a counter before it.
 # </details>
-# <details><summary><code>TypeError: unhashable type</code>, or <code>KeyError</code> for a node</summary>
+# <details><summary><code>KeyError</code> for a node</summary>
 #
-# Nodes are looked up by identity, and they can be keys. Tensors of the small world can be keys, too, but `next` holds nodes: is `root` a Tensor where you need `root.node`?
+# Nodes are looked up by identity. Is `root` a Tensor where you need `root.node`? Or is a node ready that no buffer was made for?
 # </details>
 # <details><summary><code>AttributeError: 'NoneType' object has no attribute 'next'</code></summary>
 #

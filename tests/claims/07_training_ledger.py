@@ -191,7 +191,7 @@ def test_what_norm_head_and_loss_save() -> None:
     assert len({e.storage for e in rows}) == 1  # the log-probabilities, saved by two operations
 
 
-@says("`zero_grad` sets them to None, and it matters when.")
+@says("`zero_grad` sets them to None, and it matters when you call it.")
 def test_zero_grad_sets_gradients_to_none() -> None:
     layer = nn.Linear(2, 2)
     layer(torch.ones(1, 2)).sum().backward()
