@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.grading.course import Chapter
-from autograder.grading.loading import load_course
+from autograder.pipeline import open_course
 from benchmarks.machine import provenance
 from tests.sample_class import fill
 
@@ -77,7 +77,7 @@ def main() -> None:
     parser.add_argument("chapters", nargs="*")
     parser.add_argument("--runs", type=int, default=3)
     options = parser.parse_args()
-    course = load_course(ROOT, options.chapters or sorted(path.stem for path in (ROOT / "source").glob("*.py")))
+    course = open_course(ROOT, options.chapters or sorted(path.stem for path in (ROOT / "source").glob("*.py")))
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as place:
         for number, chapter in enumerate(course.chapters.values()):

@@ -24,12 +24,11 @@ from typing import Any
 
 import psutil
 
-from autograder.cli.terminal import cores
 from autograder.engine import open_engine
 from autograder.grading import campaign
 from autograder.grading.book.gradebook import Book
-from autograder.grading.loading import load_course
 from autograder.grading.references import observe_references
+from autograder.pipeline import cores, open_course
 from benchmarks.machine import provenance
 from tests.bank_lib import entries
 from tests.sample_class import fill
@@ -212,7 +211,7 @@ def breakdown(scratch: Path, chapter: str, count: int) -> dict[str, float]:
         (Book, "write", "gradebook and files"),
     ):
         wrap(owner, attribute, stage)
-    course = load_course(ROOT, [chapter])
+    course = open_course(ROOT, [chapter])
     begun = time.perf_counter()
     with open_engine(jobs=cores()) as engine:
         references = observe_references(engine, course.chapters.values(), 7)
@@ -244,7 +243,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="small numbers, to see that it works")
     options = parser.parse_args()
     count, rounds, sample, sizes = (20, 1, 2, [10, 20]) if options.quick else (500, 2, 10, [10, 100, 1000])
-    load_course(ROOT, [options.chapter])
+    open_course(ROOT, [options.chapter])
     with tempfile.TemporaryDirectory() as place:
         scratch = Path(place)
         print(f"stock nbgrader and ours in turns, {options.chapter}:", flush=True)

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from autograder.grading.course import load_chapter
-from autograder.grading.loading import load_course
+from autograder.pipeline import open_course
 from benchmarks.colab import environment, notebooks
 from benchmarks.colab.environment import ROOT, Runtime
 from benchmarks.colab.saves import as_colab_saves
@@ -30,7 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run; 0 when all is as it should be, else 1 with a list of what is not."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.colab_test", description=__doc__.partition("\n")[0])
     parser.add_argument("chapters", nargs="*", help="these only")
-    course = load_course(ROOT, parser.parse_args(arguments).chapters)  # brings source/*/*.ipynb up to date
+    course = open_course(ROOT, parser.parse_args(arguments).chapters)  # brings source/*/*.ipynb up to date
     names = list(course.chapters)
     faults: list[str] = []
     environment.install()

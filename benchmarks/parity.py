@@ -10,11 +10,10 @@ import sys
 import time
 
 from autograder.authoring.source import source_names
-from autograder.cli.terminal import cores
 from autograder.engine import bubblewrap
-from autograder.engine.kernel import KernelEngine
+from autograder.engine.cold import ColdEngine
 from autograder.engine.warm import WarmEngine
-from autograder.grading.loading import load_course
+from autograder.pipeline import cores, open_course
 from tests.engine.parity import differences, packed
 from tests.mini_course import ROOT
 
@@ -25,9 +24,9 @@ def main(names: list[str]) -> int:
     """Compare the engines over chapters; returns the exit code."""
     unequal = 0
     fenced = bubblewrap.find() if bubblewrap.refusal() is None else None
-    with WarmEngine(jobs=cores()) as warm, KernelEngine(fenced, jobs=cores()) as kernel:
+    with WarmEngine(jobs=cores()) as warm, ColdEngine(fenced, jobs=cores()) as kernel:
         for name in names:
-            (chapter,) = load_course(ROOT, [name]).chapters.values()
+            (chapter,) = open_course(ROOT, [name]).chapters.values()
             jobs = list(packed(chapter, SEED))
             start = time.monotonic()
             fast = {run.key: run for run in warm.run(jobs)}

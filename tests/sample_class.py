@@ -17,8 +17,8 @@ from pathlib import Path
 
 from autograder.engine import open_engine
 from autograder.grading.course import Chapter, load_chapter
-from autograder.grading.loading import load_course
 from autograder.grading.results import ClassResult
+from autograder.pipeline import open_course
 from tests.bank_lib import Entry, entries, faults
 
 ROOT = Path(__file__).parents[1]
@@ -172,7 +172,7 @@ def main(folder: str = "demo-class", *names: str) -> int:
     shutil.rmtree(out, ignore_errors=True)
     have = [path.stem for path in sorted((ROOT / "source").glob("*.py"))]
     chosen = [name for name in (names or CHAPTERS) if name in have]
-    load_course(ROOT, chosen)
+    open_course(ROOT, chosen)
     chapters = [load_chapter(ROOT, name) for name in chosen]
     intended = {}
     with open_engine() as engine:

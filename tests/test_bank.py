@@ -5,7 +5,7 @@ import pytest
 from autograder.authoring.source import source_names
 from autograder.authoring.verify import verify
 from autograder.grading.jobs import missing_package
-from autograder.grading.loading import load_course
+from autograder.pipeline import open_course
 from tests.bank_lib import entries, faults
 from tests.mini_course import ROOT
 
@@ -14,7 +14,7 @@ CHAPTERS = source_names(ROOT)
 
 @pytest.fixture(scope="module", params=CHAPTERS)
 def chapter(request):
-    return load_course(ROOT, [request.param]).chapters[request.param]
+    return open_course(ROOT, [request.param]).chapters[request.param]
 
 
 def test_the_reference_observes_what_the_checks_expect(chapter, engine):

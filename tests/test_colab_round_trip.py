@@ -9,8 +9,8 @@ import pytest
 
 from autograder.grading.book.gradebook import Book
 from autograder.grading.campaign import Campaign
-from autograder.grading.loading import load_course
 from autograder.grading.references import observe_references
+from autograder.pipeline import open_course
 from benchmarks.colab.notebooks import filled
 from benchmarks.colab.saves import as_colab_saves
 from tests import mini_course
@@ -29,7 +29,7 @@ def ran(notebook):
 
 
 def grade(engine, root, names, submitted, folder):
-    course = load_course(root, names)
+    course = open_course(root, names)
     references = observe_references(engine, course.chapters.values(), 17)
     folder.mkdir(exist_ok=True)
     with Book.open(f"sqlite:///{folder / 'gradebook.db'}", course.course_id, folder / "autograded") as book:
@@ -79,7 +79,7 @@ def test_a_wrong_answer_saved_by_colab_loses_what_it_would_lose_elsewhere(course
 def test_a_chapter_saved_by_colab_has_full_marks(engine, tmp_path):
     if not (ROOT / "source" / f"{CHAPTER}.py").exists():
         pytest.skip(f"there is no chapter {CHAPTER}")
-    chapter = load_course(ROOT, [CHAPTER]).chapters[CHAPTER]
+    chapter = open_course(ROOT, [CHAPTER]).chapters[CHAPTER]
     release = json.loads((ROOT / "notebooks" / CHAPTER / f"{CHAPTER}.ipynb").read_text(encoding="utf-8"))
     path = tmp_path / "submitted" / "s01" / CHAPTER / f"{CHAPTER}.ipynb"
     path.parent.mkdir(parents=True)

@@ -17,11 +17,11 @@ import pytest
 from autograder.engine import EngineUnavailable
 from autograder.engine.inside.isolate import _OUTSIDE
 from autograder.engine.processes import descendants
-from autograder.grading import campaign
+from autograder.grading import jobs
 from autograder.grading.book.gradebook import Book
 from autograder.grading.campaign import Campaign
-from autograder.grading.loading import load_course
 from autograder.grading.references import observe_references
+from autograder.pipeline import open_course
 from tests.engine.helpers import LIMITS
 from tests.engine.test_hostile import ENDLESS, IN_CHECK, KILLED, SURVIVED
 from tests.mini_course import RIGHT, filled, hand_in
@@ -131,11 +131,11 @@ def graded(built_course, tmp_path_factory):
     for number, source in enumerate(hostile_answers()):
         hand_in(root, f"x{number:03}", filled(root, {**RIGHT, "double": source}))
         hand_in(root, f"y{number:03}", filled(root, RIGHT))
-    course = load_course(root)
+    course = open_course(root)
     handed_in, descriptors = _tree(root / "submitted"), len(os.listdir("/proc/self/fd"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tempfile, "tempdir", str(temporary))
-        patch.setattr(campaign, "OWN_LIMIT", 1.5)
+        patch.setattr(jobs, "OWN_LIMIT", 1.5)
         try:
             engine = WarmEngine(jobs=2, limits=LIMITS)
         except EngineUnavailable as error:

@@ -6,8 +6,8 @@ import pytest
 
 from autograder.grading.book.gradebook import Book
 from autograder.grading.campaign import Campaign
-from autograder.grading.loading import load_course
 from autograder.grading.references import observe_references
+from autograder.pipeline import open_course
 from tests.mini_course import NAME, RIGHT, filled, hand_in
 
 ATTACKS = {
@@ -161,7 +161,7 @@ def graded(built_course, engine, tmp_path_factory):
                     cell["source"] = "1000.0"
         hand_in(root, f"x{number:02}", notebook)
         hand_in(root, f"y{number:02}", filled(root, RIGHT))
-    course = load_course(root)
+    course = open_course(root)
     with Book.open(f"sqlite:///{root}/gradebook.db", course.course_id, root / "autograded") as book:
         for chapter in course.chapters.values():
             book.register(chapter)
@@ -199,7 +199,7 @@ def double(n):
     root = tmp_path / "course"
     shutil.copytree(built_course, root)
     hand_in(root, "copier", filled(root, {"double": source}))
-    course = load_course(root)
+    course = open_course(root)
     with Book.open(f"sqlite:///{root}/gradebook.db", course.course_id, root / "autograded") as book:
         for chapter in course.chapters.values():
             book.register(chapter)

@@ -65,7 +65,7 @@ class Check:
         label : str
             What is checked, unique in the exercise.
         thunk : callable
-            Takes no argument; returns plain data (see `lab.observe`).
+            Takes no argument; returns plain data (see `checks.observe`).
         expected : object
             Plain data.
         wrong : dict or pairs, optional

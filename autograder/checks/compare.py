@@ -1,6 +1,6 @@
 """Two observations, one sentence: where they differ, or None.
 
-Works on the JSON of `lab.observe` alone, so the process that compares need not import torch.
+Works on the JSON of `checks.observe` alone, so the process that compares need not import torch.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def compare(
     Parameters
     ----------
     observed, expected : Observation
-        As `lab.observe.observe` writes them.
+        As `checks.observe.observe` writes them.
     rtol, atol : float, optional
         Accepted: |observed - expected| <= atol + rtol * |expected|. By default both fit the dtype; a Python float counts
         as float64.

@@ -102,7 +102,7 @@ class CheckCall:
     error : tuple of str
         Exception names ("raises").
     wrong : tuple of (key, sentence)
-        Keys as `lab.verdict.explanation` reads them.
+        Keys as `checks.verdict.explanation` reads them.
     hidden : bool
         Whether the call stands between the hidden-test marks.
     """

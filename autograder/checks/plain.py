@@ -1,6 +1,6 @@
 """Observations as people and predicates read them: their kind, their plain form, and how they would be typed.
 
-Works on the JSON of `lab.observe` alone and needs no torch.
+Works on the JSON of `checks.observe` alone and needs no torch.
 """
 
 from __future__ import annotations

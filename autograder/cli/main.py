@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
-from autograder import __version__, interrupts
+from autograder import __version__
 from autograder.cli.commands.build import build
 from autograder.cli.commands.check import check
 from autograder.cli.commands.collect import collect
@@ -18,14 +16,14 @@ from autograder.cli.commands.reports import export, feedback, report
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="autograder")
-def main() -> None:
+@click.option("-v", "--verbose", is_flag=True, help="Say on standard error what is done, and how long it takes.")
+def main(verbose: bool) -> None:
     """Build, check and grade a course of notebooks."""
+    if verbose:
+        from autograder.cli.logs import show_log
+
+        show_log()
 
 
 for command in (build, check, collect, compare, doctor, export, feedback, grade, report):
     main.add_command(command)
-
-
-if __name__ == "__main__":
-    interrupts.listen()
-    sys.exit(main())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,11 +20,6 @@ if TYPE_CHECKING:  # it imports nbgrader
     from autograder.grading.book.standing import GradeRow
 
 TABLE_ROWS = 120  #: a larger class is summed up only; report and grades.csv have every row
-
-
-def cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager

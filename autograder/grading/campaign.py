@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import sys
 import tempfile
 import time
@@ -15,26 +16,27 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from autograder import __version__
-from autograder.engine.api import Cell, CellRun, Engine, Job, Role, Run
+from autograder.engine.api import CellRun, Engine, Job, Run
 from autograder.grading.answer_errors import error_notes
 from autograder.grading.book.autograded import autograded_notebook, unreadable_notebook
 from autograder.grading.book.gradebook import Book, BookError, Written
 from autograder.grading.course import Chapter, Course, CourseCell
 from autograder.grading.intake.handins import Handin, find
-from autograder.grading.jobs import CELL_LIMIT, OWN_LIMIT, check_job_cell, parsed
+from autograder.grading.jobs import DEADLINE, job, parsed
 from autograder.grading.judge import judge
-from autograder.grading.reading.notebook import Unreadable, read_notebook
+from autograder.grading.reading.notebook import Unreadable
 from autograder.grading.references import References
-from autograder.grading.restore.graft import Restored, restore
+from autograder.grading.restore.graft import Restored
 from autograder.grading.results import ClassResult, ExerciseResult, Note, Source, SubmissionResult, SubmissionStatus
 from autograder.interrupts import whole
 
+log = logging.getLogger(__name__)
+
 BATCH_SECONDS = 0.5  #: the most work that a killed grader has to do again
 BATCH_SIZE = 64
-DEADLINE = 120.0  #: seconds that one submission may take
 
 
 @dataclass
@@ -110,14 +112,14 @@ class Campaign:
     def _jobs(self, submitted: Path, spool: Path) -> Iterator[Job]:
         for handin in find(submitted, self.course.chapters, self.book.students(), spool, self.course.others):
             try:
-                job = self._prepare(handin)
+                prepared = self._prepare(handin)
             except (BookError, OSError):
                 raise
             except Exception as error:
                 self._give_up(handin, error)
-                job = None
-            if job is not None:
-                yield job
+                prepared = None
+            if prepared is not None:
+                yield prepared
             else:
                 _discard_copies(handin)
 
@@ -144,41 +146,36 @@ class Campaign:
     def _prepare(self, handin: Handin) -> Job | None:
         """The job for a hand-in, or None where it is settled without a run."""
         chapter = self.course.chapters[handin.chapter]
-        if handin.status != "found" or handin.data is None:
+        if handin.status != "found" or handin.notebook is None:
             status: SubmissionStatus = "missing" if handin.status == "missing" else "unreadable"
             self._settle(handin, chapter, status, list(handin.notes))
             return None
         if self._before.get((handin.student, handin.chapter)) == self._fingerprint(handin):
             previous = self.book.previous(handin.student, handin.chapter)
             if previous is not None:
+                log.info("%s/%s: as it was graded before", handin.student, handin.chapter)
                 self.results.append(previous)
                 self.on_result(previous)
                 return None
         try:
-            reading = read_notebook(handin.data)
-            restored = restore(reading, chapter)
+            restored = handin.notebook.restored(chapter)
         except Unreadable as reason:
             self._settle(
                 handin, chapter, "unreadable", [*handin.notes, Note("unreadable", str(reason), needs_person=True)]
             )
             return None
         key = f"{handin.student}/{handin.chapter}"
-        notes = [*handin.notes, *reading.notes, *restored.notes]
+        notes = [*handin.notes, *restored.notes]
         self._pending[key] = Pending(handin, chapter, restored, notes)
-        cells = tuple(self._cells(chapter, restored))
-        return Job(key, cells, self.seed, tuple(handin.files), self.deadline)
-
-    def _cells(self, chapter: Chapter, restored: Restored) -> Iterator[Cell]:
-        for placed in restored.cells:
-            if not placed.run:
-                continue
-            if placed.role == "check":
-                if placed.exercise not in self.course.skipped:
-                    yield check_job_cell(chapter.by_id[placed.id])
-            else:
-                role = cast(Role, placed.role if placed.role in ("course", "answer") else "student")
-                limit = CELL_LIMIT if role == "course" else OWN_LIMIT
-                yield Cell(placed.id, placed.source, role, placed.exercise, limit)
+        return job(
+            key,
+            chapter,
+            (cell for cell in restored.cells if cell.run),
+            self.seed,
+            skipped=self.course.skipped,
+            files=handin.files,
+            deadline=self.deadline,
+        )
 
     def _judge(self, run: Run, pending: Pending) -> None:
         handin, chapter = pending.handin, pending.chapter
@@ -234,6 +231,9 @@ class Campaign:
     def _write(
         self, handin: Handin, result: SubmissionResult, unanswered: frozenset[str], notebook: dict[str, Any] | None
     ) -> None:
+        log.info("%s/%s: %s, %.2f s", result.student, result.chapter, result.status, result.seconds)
+        for note in result.notes:
+            log.info("%s/%s: [%s] %s", result.student, result.chapter, note.code, note.text)
         self._batch.append(Written(result, self._fingerprint(handin), handin.timestamp, unanswered, notebook))
         if len(self._batch) >= BATCH_SIZE or time.monotonic() - self._flushed > BATCH_SECONDS:
             self._flush()
@@ -282,7 +282,7 @@ def _discard_copies(handin: Handin) -> None:
 
 
 def _source(handin: Handin) -> Source | None:
-    return Source(handin.path, handin.sha256, handin.attempt) if handin.data is not None else None
+    return Source(handin.path, handin.sha256, handin.attempt) if handin.notebook is not None else None
 
 
 def _notebook_cell(cell: Any) -> dict[str, Any]:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import ast
 import contextlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from importlib.util import find_spec
+from pathlib import Path
+from typing import Protocol
 
 from autograder.checks.grammar import CheckCell, parse
-from autograder.engine.api import Cell, Job
+from autograder.engine.api import Cell, Job, Role
 from autograder.grading.course import Chapter, CourseCell
 
+DEADLINE = 120.0  #: seconds that one submission may take
 CELL_LIMIT = 60.0  #: seconds before a course cell is interrupted: it may import torch in a cold kernel
 OWN_LIMIT = 10.0  #: seconds before a cell that a student wrote is interrupted
 CHECK_MARGIN = 5.0  #: seconds a check cell may spend outside its checks
@@ -21,6 +25,60 @@ CHECK_MARGIN = 5.0  #: seconds a check cell may spend outside its checks
 def parsed(source: str) -> CheckCell:
     """The check cell, parsed once."""
     return parse(source)
+
+
+class Placed(Protocol):
+    """A cell and its place in a chapter: one of the course, or one that `restore` put there."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def role(self) -> str: ...
+    @property
+    def exercise(self) -> str | None: ...
+
+
+def job(
+    key: str,
+    chapter: Chapter,
+    cells: Iterable[Placed],
+    seed: int,
+    *,
+    skipped: Container[str | None] = (),
+    expected: bool = False,
+    files: tuple[tuple[str, Path], ...] = (),
+    deadline: float = DEADLINE,
+) -> Job:
+    """What the engine is asked to run for a chapter.
+
+    Parameters
+    ----------
+    key : str
+        Names the run.
+    chapter : Chapter
+        Check cells come from here, whatever stands in `cells`.
+    cells : iterable of Placed
+        The cells that run, in order.
+    seed : int
+        Of the run.
+    skipped : container of str
+        Exercises whose checks this machine cannot run.
+    expected : bool
+        Also observe the expected arguments of the checks; for trusted runs only.
+    files, deadline
+        As in `engine.api.Job`.
+    """
+    wanted = (cell for cell in cells if not (cell.role == "check" and cell.exercise in skipped))
+    return Job(key, tuple(_job_cell(chapter, cell, expected) for cell in wanted), seed, files, deadline)
+
+
+def _job_cell(chapter: Chapter, cell: Placed, expected: bool) -> Cell:
+    if cell.role == "check":
+        return check_job_cell(chapter.by_id[cell.id], expected)
+    role: Role = "course" if cell.role == "course" else "answer" if cell.role == "answer" else "student"
+    return Cell(cell.id, cell.source, role, cell.exercise, CELL_LIMIT if role == "course" else OWN_LIMIT)
 
 
 def check_job_cell(cell: CourseCell, expected: bool = False) -> Cell:
@@ -85,15 +143,10 @@ def reference_job(
         Also observe the expected arguments of the checks.
     """
     answers = answers or {}
-    cells = []
-    for cell in chapter.cells:
-        if only is not None and cell.exercise not in (None, only):
-            continue
-        if cell.role == "course":
-            cells.append(Cell(cell.id, cell.source, "course", None, CELL_LIMIT))
-        elif cell.role == "answer":
-            source = answers.get(cell.exercise or "", cell.source)
-            cells.append(Cell(cell.id, source, "answer", cell.exercise, OWN_LIMIT))
-        elif cell.role == "check" and missing_package(cell) is None:
-            cells.append(check_job_cell(cell, expected))
-    return Job(f"reference/{chapter.name}", tuple(cells), seed)
+    cells = [
+        replace(cell, source=answers.get(cell.exercise or "", cell.source)) if cell.role == "answer" else cell
+        for cell in chapter.cells
+        if cell.role in ("course", "answer", "check") and (only is None or cell.exercise in (None, only))
+    ]
+    skipped = {cell.exercise for cell in chapter.checks if missing_package(cell)}
+    return job(f"reference/{chapter.name}", chapter, cells, seed, skipped=skipped, expected=expected)

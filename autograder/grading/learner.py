@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.checks.grammar import EXPECTED_MARK
-from autograder.engine.api import Cell, CellRun, Engine, Job, Role
+from autograder.engine.api import CellRun, Engine
 from autograder.grading.answer_errors import error_notes
 from autograder.grading.course import Chapter, CourseError, chapter_called, chapter_of
 from autograder.grading.intake.recognize import chapter_in_cells
-from autograder.grading.jobs import CELL_LIMIT, OWN_LIMIT, check_job_cell, parsed
+from autograder.grading.jobs import Placed, job, parsed
 from autograder.grading.judge import judge
 from autograder.grading.reading.notebook import Reading, Unreadable, read_notebook
-from autograder.grading.restore.graft import restore
+from autograder.grading.restore.graft import PlacedCell, restore
 from autograder.grading.results import ExerciseResult, Note
 
 PRACTICE_SEED = 1
@@ -75,7 +75,7 @@ def check_file(engine: Engine, chapters: dict[str, Chapter], path: Path, name: s
         raise Unreadable(f"{path} cannot be read: {error.strerror}.") from None
     if path.suffix == ".py":
         chapter = _chapter_of_answers(chapters, path, data, name)
-        cells, notes = list(_answer_cells(chapter, data.decode("utf-8-sig", "replace"))), []
+        cells, notes = _with_answers(chapter, data.decode("utf-8-sig", "replace")), list[Note]()
     else:
         try:
             reading = read_notebook(data)
@@ -83,16 +83,9 @@ def check_file(engine: Engine, chapters: dict[str, Chapter], path: Path, name: s
             raise Unreadable(f"{path}: {error}") from None
         chapter = _chapter_named(chapters, path, name) or _chapter_of_cells(chapters, path, reading)
         restored = restore(reading, chapter)
-        notes = [*reading.notes, *restored.notes]
-        cells = [
-            check_job_cell(chapter.by_id[placed.id], expected=True)
-            if placed.role == "check"
-            else Cell(placed.id, placed.source, _role(placed.role), placed.exercise, CELL_LIMIT)
-            for placed in restored.cells
-            if placed.run
-        ]
+        cells, notes = [cell for cell in restored.cells if cell.run], restored.notes
     absent = _absent(chapter, path, data)
-    run = next(iter(engine.run([Job(str(path), tuple(cells), PRACTICE_SEED)])))
+    run = next(iter(engine.run([job(str(path), chapter, cells, PRACTICE_SEED, expected=True)])))
     runs = {cell.id: cell for cell in run.cells}
     exercises = []
     for cell in chapter.checks:
@@ -136,16 +129,11 @@ def _asked(chapter: Chapter) -> dict[str, set[str]]:
     return asked
 
 
-def _answer_cells(chapter: Chapter, text: str) -> list[Cell]:
+def _with_answers(chapter: Chapter, text: str) -> list[Placed]:
     """Set-up cells, the file as one cell, then every check."""
-    cells = [Cell(c.id, c.released, "course", None, CELL_LIMIT) for c in chapter.cells if c.role == "course"]
     blank = not text.partition("\n")[0].strip()  # IPython drops blank lines at the start, and would count without them
-    cells.append(Cell("answers", f"#{text}" if blank else text, "answer", None, OWN_LIMIT))
-    return cells + [check_job_cell(cell, expected=True) for cell in chapter.checks]
-
-
-def _role(role: str) -> Role:
-    return "course" if role == "course" else "answer" if role == "answer" else "student"
+    answers = PlacedCell("answers", "code", f"#{text}" if blank else text, "answer")
+    return [*(cell for cell in chapter.cells if cell.role == "course"), answers, *chapter.checks]
 
 
 def _chapter_named(chapters: dict[str, Chapter], path: Path, name: str | None) -> Chapter | None:

@@ -1,4 +1,4 @@
-"""Loading the course for a run: which chapters, are they in step with their text, what can this machine grade."""
+"""Loading the course for a run: which chapters, and what this machine can grade of them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def handed_in(submitted: Path, names: Sequence[str]) -> list[str]:
 
 
 def load_course(root: Path, names: Sequence[str] = ()) -> Course:
-    """Load chapters (all by default), building those whose text is newer than their notebooks.
+    """Load chapters, all by default, from the notebooks that were built of them.
 
     Raises
     ------
@@ -55,25 +55,11 @@ def load_course(root: Path, names: Sequence[str] = ()) -> Course:
         No such chapter, or a chapter that cannot be loaded.
     """
     chosen = choose(root, names)
-    for name in chosen:
-        _refresh(root, name)
     chapters = {name: load_chapter(root, name) for name in chosen}
     from autograder.grading.book.late import read_config  # brings nbgrader, a second or more
 
     course_id = str(read_config(root).CourseDirectory.get("course_id", "course"))
     return Course(course_id, chapters, _skipped(chapters.values()), _released(root, chosen))
-
-
-def _refresh(root: Path, name: str) -> None:
-    text, made = root / "source" / f"{name}.py", root / "source" / name / f"{name}.ipynb"
-    if text.is_file() and (not made.is_file() or made.stat().st_mtime < text.stat().st_mtime):
-        from autograder.authoring.build import write_source_notebook
-        from autograder.authoring.source import SourceError
-
-        try:
-            write_source_notebook(root, name)
-        except SourceError as error:
-            raise CourseError(str(error)) from error
 
 
 def _released(root: Path, chosen: Sequence[str]) -> dict[str, Chapter]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -10,6 +11,8 @@ from autograder.engine.api import Engine
 from autograder.grading.course import Chapter, CourseError
 from autograder.grading.jobs import imports, parsed, reference_job
 from autograder.grading.judge import broken_checks
+
+log = logging.getLogger(__name__)
 
 #: Chapter to check cell to label to observation.
 References = Mapping[str, Mapping[str, Mapping[str, Observation]]]
@@ -54,5 +57,6 @@ def observe_references(engine: Engine, chapters: Iterable[Chapter], seed: int) -
                 raise CourseError(
                     f"The reference of {run.key} fails its own check {call.label!r} in {check.id} here: {why} Nobody was graded."
                 )
+        log.info("the reference answers of %s ran in %.2f s", run.key, run.seconds)
         found[run.key] = {check.id: by_id[check.id] for check in checks}
     return found

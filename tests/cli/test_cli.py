@@ -10,8 +10,10 @@ import pytest
 from click.testing import CliRunner
 from nbgrader.api import Gradebook
 
+import autograder as autograder_package
 from autograder.cli.main import main
 from autograder.grading.book.gradebook import Book
+from autograder.pipeline import Watcher
 from tests import mini_course
 from tests.mini_course import NAME, RIGHT, filled, hand_in
 
@@ -178,6 +180,38 @@ def test_a_gradebook_of_another_course_is_refused(course, autograder_here):
     )
     assert done.returncode == 2 and "biology" in done.stderr
     assert (course / "other.db").read_bytes() == before
+
+
+def test_verbose_says_what_is_done_on_standard_error(handed_in):
+    hand_in(handed_in, "eve\x1b[31m", filled(handed_in, RIGHT))
+    done = autograder(handed_in, "--verbose", "grade", "--submitted", "submitted")
+    quiet = autograder(handed_in, "grade", "--submitted", "submitted")
+    assert "autograder.grading.references: the reference answers of 90-mini ran in" in done.stderr
+    assert "ada/90-mini: graded, " in done.stderr and "cut/90-mini: [unreadable]" in done.stderr
+    assert "\x1b" not in done.stderr and "eve" in done.stderr
+    assert quiet.stderr == ""
+
+
+def test_a_program_grades_a_class_as_the_command_does(handed_in):
+    seen = []
+
+    class Told(Watcher):
+        def protected(self, sentence):
+            seen.append(sentence)
+
+        def begin(self, total):
+            seen.append(total)
+
+        def graded(self, result):
+            seen.append(result.student)
+
+    graded = autograder_package.grade(handed_in / "submitted", root=handed_in, seed=3, watcher=Told())
+    scores = {submission.student: submission.score for submission in graded.result.submissions}
+    assert scores == {"ada": 5.0, "bob": 0.0, "cut": None} and graded.result.seed == 3
+    assert {row.student for row in graded.rows} == set(scores)
+    assert "Sandbox" in seen[0] and seen[1] == 3 and set(seen[2:]) == set(scores)
+    again = autograder_package.grade(handed_in / "submitted", ["90"], root=handed_in)
+    assert again.result.submissions == graded.result.submissions and again.result.seed == 3
 
 
 def test_check_judges_a_notebook_and_a_file_of_answers(course, autograder_here):

@@ -10,7 +10,7 @@ import pytest
 from autograder.engine import open_engine
 from autograder.grading.course import CourseError
 from autograder.grading.learner import check_file, released_chapters
-from autograder.grading.loading import load_course
+from autograder.pipeline import open_course
 from tests.sample_class import fill
 
 ROOT = Path(__file__).parents[2]
@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def course():
-    return load_course(ROOT, sorted(path.stem for path in (ROOT / "source").glob("*.py"))).chapters
+    return open_course(ROOT, sorted(path.stem for path in (ROOT / "source").glob("*.py"))).chapters
 
 
 @pytest.fixture(scope="module")

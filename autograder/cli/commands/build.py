@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from autograder.cli.commands.shared import ENGINE, ROOT, console, errors, examples, one_sentence, running_engine
+from autograder.cli.commands.shared import ENGINE, ROOT, console, errors, examples, one_sentence
 
 
 @click.command(
@@ -26,7 +26,9 @@ def build(chapters: tuple[str, ...], prove: bool, force: bool, root: Path, engin
     from autograder.authoring.build import clean_stale, refuse_to_lose_answers, release, write_source_notebook
     from autograder.authoring.source import SourceError, source_names
     from autograder.authoring.verify import verify
+    from autograder.engine import open_engine
     from autograder.grading.course import chapter_called, load_chapter_at
+    from autograder.pipeline import cores
 
     known = source_names(root)
     names = [chapter_called(name, known) for name in chapters] or known
@@ -36,7 +38,7 @@ def build(chapters: tuple[str, ...], prove: bool, force: bool, root: Path, engin
         clean_stale(root, names)
     broken: list[str] = []
     with (
-        running_engine(engine, "auto", None, quiet=True) if prove else nullcontext() as runner,
+        open_engine(engine, "auto", cores()) if prove else nullcontext() as runner,
         TemporaryDirectory() as drafts,
     ):
         for name in names:

@@ -21,9 +21,9 @@ from autograder.cli.commands.shared import ROOT, console, examples, one_sentence
 def collect(source: Path, submitted: Path, root: Path) -> None:
     from autograder.cli.terminal import print_collected
     from autograder.grading.intake.collecting import collect as collect_files
-    from autograder.grading.loading import load_course
+    from autograder.pipeline import open_course
 
-    rows = collect_files(source, submitted, load_course(root).chapters)
+    rows = collect_files(source, submitted, open_course(root).chapters)
     print_collected(console, source, rows)
     if not all(row.settled for row in rows) or not rows:
         raise SystemExit(1)

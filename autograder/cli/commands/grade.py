@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from autograder.cli.commands.shared import (
-    DEVICE,
-    ENGINE,
-    JOBS,
-    ROOT,
-    SANDBOX,
-    console,
-    examples,
-    one_sentence,
-    running_engine,
-)
+from autograder.cli.commands.shared import DEVICE, ENGINE, JOBS, ROOT, SANDBOX, console, examples, one_sentence
+
+if TYPE_CHECKING:
+    from autograder.grading.results import SubmissionResult
 
 
 @click.command(
@@ -64,45 +58,46 @@ def grade(
     device: str,
     root: Path,
 ) -> None:
-    from autograder.grading.loading import choose, handed_in, load_course
+    from contextlib import ExitStack
+
+    from autograder import pipeline
 
     if not submitted.is_dir():
         raise click.UsageError(f"There is no folder {submitted}: name the folder of submissions with --submitted.")
-    chosen = choose(root, chapters)
-    if not chapters:
-        chosen = handed_in(submitted, chosen)
-    out = out or root
-    url = gradebook or f"sqlite:///{(out / 'gradebook.db').resolve()}"
-    # The engine comes before any source, submission or gradebook is opened; while it imports torch, we import the rest.
-    with running_engine(engine, sandbox, jobs, device) as runner:
-        from autograder.grading.intake.handins import strays, student_folders
-        from autograder.grading.jobs import imports
 
-        course = load_course(root, chosen)
-        students = student_folders(submitted)
-        runner.expect(imports(course.chapters.values()), len(students) * len(course.chapters))
+    class Shown(pipeline.Watcher):
+        def protected(self, sentence: str) -> None:
+            console.print(sentence, markup=False)
 
-        from autograder.cli.terminal import TABLE_ROWS, print_summary, progress
-        from autograder.grading.book.gradebook import Book
-        from autograder.grading.book.late import read_config
-        from autograder.grading.campaign import Campaign
-        from autograder.grading.references import observe_references
-        from autograder.reporting.table import class_table
+        def begin(self, total: int) -> None:
+            from autograder.cli.terminal import progress
 
-        # A gradebook keeps its seed, so that a second run grades only what is new.
-        seed = seed if seed is not None else _seed(url, course.course_id)
-        references = observe_references(runner, course.chapters.values(), seed)
-        out.mkdir(parents=True, exist_ok=True)
-        with Book.open(url, course.course_id, out / "autograded", read_config(root)) as book:
-            book.keep("seed", str(seed))
-            for chapter in course.chapters.values():
-                book.register(chapter)
-            known = {*students, *book.students()}
-            with progress(console, len(known) * len(course.chapters)) as advance:
-                campaign = Campaign(course, runner, book, references, seed, regrade=regrade, on_result=advance)
-                result = campaign.run(submitted)
-            book.settle(list(course.chapters))
-            rows = book.rows()
+            self.advance = bar.enter_context(progress(console, total))
+
+        def graded(self, result: SubmissionResult) -> None:
+            self.advance(result)
+
+    with ExitStack() as bar:
+        graded = pipeline.grade(
+            submitted,
+            chapters,
+            root=root,
+            gradebook=gradebook,
+            out=out,
+            seed=seed,
+            regrade=regrade,
+            jobs=jobs,
+            engine=engine,
+            sandbox=sandbox,
+            device=device,
+            watcher=Shown(),
+        )
+    result, rows = graded.result, graded.rows
+
+    from autograder.cli.terminal import TABLE_ROWS, print_summary
+    from autograder.grading.intake.handins import strays
+    from autograder.reporting.table import class_table
+
     if json_file is not None:
         json_file.parent.mkdir(parents=True, exist_ok=True)
         result.write(json_file)
@@ -118,18 +113,3 @@ def grade(
         )
     if any(submission.needs_person for submission in result.submissions):
         raise SystemExit(1)
-
-
-def _seed(url: str, course_id: str) -> int:
-    """The seed kept in the gradebook, or a new one."""
-    from secrets import randbelow
-
-    from autograder.grading.book.database import exists
-    from autograder.grading.book.gradebook import Book
-
-    if exists(url):
-        with Book.open(url, course_id) as book:
-            kept = book.setting("seed")
-        if kept is not None:
-            return int(kept)
-    return randbelow(2**31)

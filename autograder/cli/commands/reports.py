@@ -49,13 +49,13 @@ def feedback(out: Path, autograded: Path | None, gradebook: str | None, root: Pa
 @one_sentence
 def report(out: Path, gradebook: str | None, root: Path) -> None:
     from autograder.grading.campaign import torch_version
-    from autograder.grading.loading import load_course
     from autograder.grading.results import ClassResult
+    from autograder.pipeline import open_course
     from autograder.reporting.class_report import write_class_report
 
     with gradebook_to_read(root, gradebook) as book:
         chapters = sorted({result.chapter for result in book.results()})
-        course = load_course(root, chapters)
+        course = open_course(root, chapters)
         result = ClassResult(course.course_id, int(book.setting("seed") or 0), torch_version(), book.results())
         rows = book.rows()
     console.print(f"{write_class_report(result, out, course.chapters.values(), rows)}", markup=False)

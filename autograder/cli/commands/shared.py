@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,6 @@ from rich.console import Console
 from autograder import interrupts
 
 if TYPE_CHECKING:
-    from autograder.engine.api import Engine
     from autograder.grading.book.gradebook import Book
 
 console = Console(highlight=False, soft_wrap=True)
@@ -102,19 +100,6 @@ JOBS = click.option("--jobs", type=click.IntRange(min=1), default=None, help="No
 BOOK = click.option(
     "--gradebook", default=None, help="SQLAlchemy URL of the gradebook.  [default: sqlite:///gradebook.db in the root]"
 )
-
-
-@contextmanager
-def running_engine(
-    kind: str, sandbox: str, jobs: int | None, device: str = "cpu", *, quiet: bool = False
-) -> Iterator[Engine]:
-    from autograder.cli.terminal import cores
-    from autograder.engine import open_engine
-
-    with open_engine(kind, sandbox, jobs or cores(), device=device) as runner:
-        if not quiet:
-            console.print(runner.describe(), markup=False)
-        yield runner
 
 
 def gradebook_to_read(root: Path, url: str | None) -> Book:

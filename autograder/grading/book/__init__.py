@@ -1,4 +1,4 @@
 """nbgrader's gradebook, and the folders beside it. May import `course` and `results`.
 
-`gradebook` is the door; `database` opens, `cells` and `rows` write, `standing` and `late` read, `autograded` keeps the notebooks.
+`gradebook` is the door; `database` opens, `entries`, `cells` and `rows` write, `standing` and `late` read, `autograded` keeps the notebooks.
 """

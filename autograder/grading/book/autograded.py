@@ -8,15 +8,10 @@ from __future__ import annotations
 
 import html
 import json
-import os
-import platform
-import re
-import zlib
 from collections.abc import Container, Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from secrets import token_hex
 from typing import Any
 
 from autograder.checks.table import CheckTable, Row
@@ -85,104 +80,46 @@ def encode(notebook: Notebook) -> bytes:
     return json.dumps(notebook, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
 
 
-_HERE = f"{zlib.crc32(platform.node().encode()):08x}"  #: this machine, in a file's name
-_LEFTOVER = re.compile(r"\.([0-9a-f]{8})-(\d+)-[0-9a-f]{8}\.(?:new|old)$")
+def publish(files: Mapping[Path, bytes | None]) -> None:
+    """Put files in their places, None for one that has to go.
 
+    Call it as the last step of a transaction. All are written beside their places first, so that a full disk is met before
+    any of them is changed. A grader that is killed between these files and its commit leaves notebooks that are newer than
+    the gradebook: they are written again when that submission is, since the gradebook does not know it as graded.
 
-def _is_alive(pid: int) -> bool:
-    if os.name == "posix":  # elsewhere signal 0 is not a question
-        with suppress(PermissionError):
-            try:
-                os.kill(pid, 0)
-            except ProcessLookupError:
-                return False
-    return True
-
-
-class Files:
-    """Files that appear together with a transaction, or not at all.
-
-    `stage` writes beside the place, `publish` puts everything in place, and `undo` takes back what was published.
-    Use it as a context manager: leaving it by an exception undoes, and no temporary file is left.
+    Raises
+    ------
+    BookError
+        Where a file cannot be written; then the transaction must not be committed either.
     """
-
-    def __init__(self) -> None:
-        self._mark = f"{_HERE}-{os.getpid()}-{token_hex(4)}"  # another grader may write the same files
-        self._staged: list[tuple[Path, Path]] = []
-        self._removed: list[Path] = []
-        self._published: list[tuple[Path, Path | None]] = []
-
-    def stage(self, path: Path, data: bytes | None) -> None:
-        """Write `data` beside `path`; None removes `path` when published."""
-        with _sentence(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if data is None:
-                self._removed.append(path)
-                return
-            beside = path.with_name(f".{path.name}.{self._mark}.new")
-            self._staged.append((beside, path))
-            beside.write_bytes(data)
-
-    def publish(self) -> None:
-        """Put every staged file in its place, keeping what stood there until the end."""
-        for beside, path in self._staged:
+    beside = {path: path.with_name(f".{path.name}.new") for path, data in files.items() if data is not None}
+    try:
+        for path, data in files.items():
             with _sentence(path):
-                self._keep(path)
-                beside.replace(path)
-        for path in self._removed:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                if data is not None:
+                    beside[path].write_bytes(data)
+        for path in files:
             with _sentence(path):
-                self._keep(path)
-                path.unlink(missing_ok=True)
-
-    def undo(self) -> None:
-        """Bring back what stood there before `publish`."""
-        for path, old in reversed(self._published):
-            with suppress(OSError):
-                if old is None:
-                    path.unlink(missing_ok=True)
+                if path in beside:
+                    beside[path].replace(path)
                 else:
-                    old.replace(path)
-        self._published.clear()
-
-    def _keep(self, path: Path) -> None:
-        """Keep what stands at a path, under another name, until the end."""
-        old = path.with_name(f".{path.name}.{self._mark}.old")
-        if not path.exists():
-            self._published.append((path, None))
-            return
-        try:
-            old.hardlink_to(path)
-        except OSError:  # a file system without links; for a moment nothing stands at the path
-            path.replace(old)
-        self._published.append((path, old))
-
-    @staticmethod
-    def sweep(folder: Path) -> None:
-        """Remove what a grader that was killed on this machine has left in `<folder>/<student>/<chapter>`."""
-        for leftover in folder.glob("*/*/.*"):
-            found = _LEFTOVER.search(leftover.name)
-            if found and found[1] == _HERE and not _is_alive(int(found[2])):
-                with suppress(OSError):
-                    leftover.unlink()
-
-    def __enter__(self) -> Files:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is not None:
-            self.undo()
-        for leftover in [beside for beside, _ in self._staged] + [old for _, old in self._published if old]:
+                    path.unlink(missing_ok=True)
+    finally:
+        for leftover in beside.values():
             with suppress(OSError):
                 leftover.unlink(missing_ok=True)
 
 
-def stage_submission(
-    files: Files, folder: Path, result: SubmissionResult, notebook: Notebook, timestamp: datetime | None
-) -> None:
-    """Stage `<folder>/<student>/<chapter>/<chapter>.ipynb` and its timestamp, by which nbgrader tells old from new."""
-    place = folder_of(folder, result.student, result.chapter)
-    files.stage(place / f"{result.chapter}.ipynb", encode(notebook))
-    files.stage(place / "timestamp.txt", f"{timestamp:%Y-%m-%d %H:%M:%S.%f} UTC\n".encode() if timestamp else None)
+def files_of(
+    folder: Path, student: str, chapter: str, notebook: Notebook | None, timestamp: datetime | None = None
+) -> dict[Path, bytes | None]:
+    """`<folder>/<student>/<chapter>/<chapter>.ipynb` and its timestamp, by which nbgrader tells old from new, for `publish`."""
+    place = folder_of(folder, student, chapter)
+    return {
+        place / f"{chapter}.ipynb": encode(notebook) if notebook is not None else None,
+        place / "timestamp.txt": f"{timestamp:%Y-%m-%d %H:%M:%S.%f} UTC\n".encode() if timestamp else None,
+    }
 
 
 def folder_of(folder: Path, student: str, chapter: str) -> Path:

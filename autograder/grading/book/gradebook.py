@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from datetime import datetime
+from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -19,12 +18,11 @@ import sqlalchemy as sa
 from traitlets.config import Config
 
 from autograder.grading.book import rows
-from autograder.grading.book.autograded import Files, Notebook, folder_of, stage_submission
-from autograder.grading.book.cells import ChapterIds, chapter_ids, store_chapter
+from autograder.grading.book.autograded import files_of, folder_of, publish
+from autograder.grading.book.cells import chapter_ids, store_chapter
 from autograder.grading.book.database import SETTING, SUBMISSION, WAIT, BookError, Database
-from autograder.grading.book.harmless import harmless_markdown
-from autograder.grading.book.late import penalty_rule, seconds_late, utc
-from autograder.grading.book.rows import Upsert
+from autograder.grading.book.entries import Written, enter_chapter, moment, storable
+from autograder.grading.book.late import penalty_rule, seconds_late
 from autograder.grading.book.standing import ByHand, GradeRow, by_hand, grade_rows
 from autograder.grading.course import Chapter
 from autograder.grading.results import ClassResult, SubmissionResult
@@ -32,32 +30,6 @@ from autograder.grading.results import ClassResult, SubmissionResult
 __all__ = ["Book", "BookError", "ByHand", "GradeRow", "Written"]
 
 Key = tuple[str, str]  #: (student, chapter)
-
-
-@dataclass
-class Written:
-    """One submission to enter.
-
-    Attributes
-    ----------
-    result : SubmissionResult
-        Status `missing` enters the student and nothing else; what was entered as unreadable before is taken back,
-        but for what people gave. An exercise without a score waits for a person.
-    fingerprint : str
-        Stands for everything that the grade depends on; an equal one later means that there is no need to grade again.
-    timestamp : datetime or None
-        When it was handed in; without a zone it is UTC. None is never late.
-    unanswered : set of str
-        grade_ids of solution cells left as released: "No response.", and zero for one that a person would grade.
-    notebook : dict or None
-        What goes to `autograded/`, see `autograded.autograded_notebook`.
-    """
-
-    result: SubmissionResult
-    fingerprint: str
-    timestamp: datetime | None = None
-    unanswered: frozenset[str] = frozenset()
-    notebook: Notebook | None = None
 
 
 class Book:
@@ -95,10 +67,7 @@ class Book:
         wait : float
             Seconds to wait for another writer (SQLite).
         """
-        database = Database(url, course_id, wait)
-        if autograded is not None:
-            Files.sweep(autograded)
-        return cls(database, autograded, config)
+        return cls(Database(url, course_id, wait), autograded, config)
 
     def close(self) -> None:
         """Let go of the database."""
@@ -135,21 +104,16 @@ class Book:
         newest = {_key(item.result): item for item in batch}
         if not newest:
             return
-        with Files() as files:
-            for item in newest.values():
-                if self._autograded is not None and item.notebook is not None:
-                    stage_submission(files, self._autograded, item.result, item.notebook, _moment(item))
-            for tries_left in (2, 1, 0):
-                try:
-                    with self._database.writing() as connection:
-                        for student, chapter in self._enter(connection, newest):
-                            self._stage_removal(files, student, chapter)
-                        files.publish()
-                    return
-                except BookError as error:
-                    # A database with several writers at once: another one has just entered the same student.
-                    if not tries_left or not isinstance(error.__cause__, sa.exc.IntegrityError):
-                        raise
+        for tries_left in (2, 1, 0):
+            try:
+                with self._database.writing() as connection:
+                    taken_back = self._enter(connection, newest)
+                    publish(self._files(newest, taken_back))
+                return
+            except BookError as error:
+                # A database with several writers at once: another one has just entered the same student.
+                if not tries_left or not isinstance(error.__cause__, sa.exc.IntegrityError):
+                    raise
 
     def settle(self, chapters: Iterable[str]) -> None:
         """Work out late penalties anew for all submissions of these chapters: a due date may have moved."""
@@ -188,7 +152,7 @@ class Book:
     def previous(self, student: str, chapter: str) -> SubmissionResult | None:
         """The result that was entered last, or None."""
         query = sa.select(SUBMISSION.c.result).where(
-            SUBMISSION.c.student == _storable(student), SUBMISSION.c.chapter == chapter
+            SUBMISSION.c.student == storable(student), SUBMISSION.c.chapter == chapter
         )
         with self._database.reading() as connection:
             text = connection.scalar(query)
@@ -218,7 +182,7 @@ class Book:
         for chapter in sorted({chapter for _, chapter in handed_in}):
             items = {student: item for (student, name), item in handed_in.items() if name == chapter}
             unchanged = {s for s, item in items.items() if before.get((s, chapter)) == _sha256(item.result)}
-            _enter_chapter(connection, chapter_ids(connection, chapter), items, unchanged)
+            enter_chapter(connection, chapter_ids(connection, chapter), items, unchanged)
             self._charge(connection, chapter, list(items))
         # What is gone was perhaps unreadable before: the gradebook is not to say so any longer.
         gone = batch.keys() - handed_in.keys()
@@ -229,10 +193,16 @@ class Book:
         rows.record(connection, [_record(key, item) for key, item in told.items()], {*before, *old})
         return [key for key, row in old.items() if row is not None]
 
-    def _stage_removal(self, files: Files, student: str, chapter: str) -> None:
+    def _files(self, batch: Mapping[Key, Written], taken_back: Iterable[Key]) -> dict[Path, bytes | None]:
+        files: dict[Path, bytes | None] = {}
         if self._autograded is not None:
-            for name in (f"{chapter}.ipynb", "timestamp.txt"):
-                files.stage(folder_of(self._autograded, student, chapter) / name, None)
+            for item in batch.values():
+                if item.notebook is not None:
+                    student, chapter = item.result.student, item.result.chapter
+                    files |= files_of(self._autograded, student, chapter, item.notebook, moment(item))
+            for student, chapter in taken_back:
+                files |= files_of(self._autograded, student, chapter, None)
+        return files
 
     def _charge(self, connection: sa.Connection, chapter: str, students: Sequence[str] | None) -> None:
         """Write the late penalty of each submitted notebook of a chapter."""
@@ -268,46 +238,6 @@ def _kept(*columns: sa.ColumnElement[Any]) -> sa.Select[Any]:
     )
 
 
-def _enter_chapter(
-    connection: sa.Connection, chapter: ChapterIds, items: Mapping[str, Written], unchanged: set[str]
-) -> None:
-    notebooks = rows.submitted_notebooks(connection, chapter, {s: _moment(item) for s, item in items.items()})
-    grades = Upsert(connection, rows.GRADE, notebooks.values())
-    comments = Upsert(connection, rows.COMMENT, notebooks.values())
-    for student, item in items.items():
-        scores = {exercise.id: exercise.score for exercise in item.result.exercises}
-        unknown = scores.keys() - chapter.grade_cells.keys()
-        if unknown:
-            raise BookError(
-                f"The gradebook knows no cell {min(unknown)!r} in {chapter.name}: enter the chapter before its grades."
-            )
-        for name, cell in chapter.grade_cells.items():
-            auto = scores.get(name)
-            if auto is None and name in item.unanswered:
-                auto = 0.0
-            old = grades.old(notebooks[student], cell)
-            needs = _needs_person(old, auto, student in unchanged)
-            grades.put(notebooks[student], cell, auto_score=auto, needs_manual_grade=needs)
-        for name, cell in chapter.solution_cells.items():
-            comments.put(notebooks[student], cell, auto_comment=_comment(name, item))
-    grades.flush()
-    comments.flush()
-
-
-def _needs_person(old: sa.RowMapping | None, auto: float | None, unchanged: bool) -> bool:
-    if old is None or old["manual_score"] is None:
-        return auto is None
-    return bool(old["needs_manual_grade"]) or not unchanged or auto != old["auto_score"]
-
-
-def _comment(name: str, item: Written) -> str | None:
-    """What the grader says at an answer: that it is missing, or its notes on it."""
-    # nbgrader shows comments as Markdown
-    notes = [harmless_markdown(note.text) for note in item.result.notes if note.cell in {name, f"check-{name}"}]
-    text = " ".join((["No response."] if name in item.unanswered else []) + notes)
-    return _storable(text) or None
-
-
 def _record(key: Key, item: Written) -> dict[str, str]:
     return {
         "student": key[0],
@@ -325,17 +255,8 @@ def _decode(texts: Iterable[str]) -> list[SubmissionResult]:
 
 
 def _key(result: SubmissionResult) -> Key:
-    return _storable(result.student), result.chapter
-
-
-def _storable(text: str) -> str:
-    """A text as every database can hold it: what is no UTF-8, as in an odd folder's name, is written out."""
-    return text.replace("\0", "\\x00").encode("utf-8", "backslashreplace").decode()
+    return storable(result.student), result.chapter
 
 
 def _sha256(result: SubmissionResult) -> str:
     return result.source.sha256 if result.source else ""
-
-
-def _moment(item: Written) -> datetime | None:
-    return None if item.timestamp is None else utc(item.timestamp)

@@ -12,7 +12,7 @@ from autograder.grading.course import Chapter
 from autograder.grading.intake.archives import File, FileTrouble, read_file
 from autograder.grading.intake.recognize import chapter_in_cells, chapter_in_name, names_fully, slug
 from autograder.grading.reading.notebook import Reading, Unreadable, read_notebook
-from autograder.grading.restore.graft import restore
+from autograder.grading.restore.graft import Restored, restore
 
 MAX_ATTEMPTS = 20  #: the newest so many are looked into
 HELD = 16 * 2**20  #: bytes of notebooks that are kept for a second look; others are read again
@@ -40,6 +40,8 @@ class Attempt:
     data: bytes | None = None
     reading: Reading | None = None
     trouble: str | None = None
+    chapter: Chapter | None = None  # the one that it was restored to
+    grafted: Restored | None = None
 
     def read(self) -> bytes | None:
         """The bytes, or None with `trouble` set."""
@@ -52,15 +54,26 @@ class Attempt:
 
     def forget(self) -> None:
         """Free the memory; the file is still there."""
-        self.data = self.reading = None
+        self.data = self.reading = self.grafted = None
 
     def parsed(self) -> Reading | None:
         """The notebook, or None where it cannot be read."""
-        if self.reading is None and (data := self.read()) is not None:
-            try:
-                self.reading = read_notebook(data)
-            except Unreadable:
-                return None
+        try:
+            return self._parsed()
+        except Unreadable:
+            return None
+
+    def restored(self, chapter: Chapter) -> Restored:
+        """The notebook in its chapter: made once, for ranking as for grading; Unreadable where it cannot be."""
+        if self.grafted is None or self.chapter is not chapter:
+            self.chapter, self.grafted = chapter, restore(self._parsed(), chapter)
+        return self.grafted
+
+    def _parsed(self) -> Reading:
+        if self.reading is None:
+            if (data := self.read()) is None:
+                raise Unreadable(self.trouble or "")
+            self.reading = read_notebook(data)
         return self.reading
 
 
@@ -194,11 +207,8 @@ def choose(attempts: list[Attempt], chapter: Chapter) -> tuple[Attempt, int, int
 
 def _rank(attempt: Attempt, chapter: Chapter) -> int:
     """2 for a notebook with an answer, 1 for a blank one of this chapter, 0 for any other."""
-    reading = attempt.parsed()
-    if reading is None:
-        return 0
     try:
-        restored = restore(reading, chapter)
+        restored = attempt.restored(chapter)
     except Unreadable:
         return 0
     written = restored.answered or any(cell.id not in restored.unanswered for cell in chapter.manual)

@@ -36,8 +36,8 @@ class Handin:
     ----------
     status : {"found", "missing", "unreadable"}
         "found" says that there are bytes; whether they are a notebook turns out when they are read.
-    data : bytes or None
-        The notebook file.
+    notebook : Attempt or None
+        The notebook file, read and restored as far as ranking needed it.
     path : str
         Where it lies, below the folder of submissions; an archive counts as a folder. "" where nothing was found.
     sha256 : str
@@ -55,7 +55,7 @@ class Handin:
     student: str
     chapter: str
     status: Literal["found", "missing", "unreadable"]
-    data: bytes | None = None
+    notebook: Attempt | None = None
     path: str = ""
     sha256: str = ""
     mark: str = ""
@@ -63,6 +63,11 @@ class Handin:
     timestamp: datetime | None = None
     notes: list[Note] = field(default_factory=list)
     files: Files = ()
+
+    @property
+    def data(self) -> bytes | None:
+        """The notebook's bytes."""
+        return self.notebook.read() if self.notebook is not None else None
 
 
 def find(
@@ -191,7 +196,7 @@ def _found(
         student=student,
         chapter=chapter.name,
         status="found",
-        data=data,
+        notebook=chosen,
         path=path,
         sha256=sha256,
         mark=digest.hexdigest(),

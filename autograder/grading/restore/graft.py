@@ -60,7 +60,7 @@ class Restored:
     cells : list of PlacedCell
         In the order in which they run.
     notes : list of Note
-        What was mended; `Reading.notes` says what was odd about the file.
+        What was odd about the file, and what was mended.
     repaired : bool
         Whether anything was mended.
     answered : frozenset of str
@@ -123,7 +123,8 @@ class _Restoration:
             if cell.role in ("answer", "manual") and place not in written and cell.exercise not in answered
         )
         self._put_back()
-        return Restored(self._placed(), self.mends.notes(), bool(self.mends), frozenset(answered), unanswered)
+        notes = [*self.reading.notes, *self.mends.notes()]
+        return Restored(self._placed(), notes, bool(self.mends), frozenset(answered), unanswered)
 
     # one submitted cell
 
