@@ -1451,5 +1451,3 @@ here
 # 3. Where gradients meet they add, into a new array: two parents may share a buffer.
 # 4. Leaves add up over calls and own their memory. Inner buffers end with the call, saved values with the release.
 # 5. Of the ready nodes torch runs the youngest, and an accumulator at once. After an error in backward, some leaves may already have changed.
-#
-# Previous: [chapter 05](../05-inference-mode/05-inference-mode.ipynb), where some tensors have no graph at all. Next: [chapter 07](../07-training-ledger/07-training-ledger.ipynb), where a training step gets its whole bill.

@@ -1275,5 +1275,3 @@ here
 # 3. The peak is a moment, not a sum: gradients come as activations go, and temporaries stand on top. Zero gradients before the forward pass.
 # 4. Under a budget compare whole choices, and drop those that another one beats in both. Greedy rules fail when layers differ.
 # 5. A rollout costs no graph. Copy what it hands over, outside inference mode. A ratio of 1 still has a gradient.
-#
-# Previous: [chapter 06](../06-backward-engine/06-backward-engine.ipynb), the engine that frees these activations. This is the last chapter: back to [the start](../00-start/00-start.ipynb).
