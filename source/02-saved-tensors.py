@@ -13,32 +13,6 @@
 # %% [markdown]
 # # 02 - Activation memory has an exact answer
 # [![Open In Colab](https://colab.research.google.com/assets/colab-badge.svg)](https://colab.research.google.com/github/YOUR-NAME/YOUR-REPOSITORY/blob/main/notebooks/02-saved-tensors/02-saved-tensors.ipynb)
-#
-# "Activations take about 20 GB" is a guess. Autograd keeps a list, and the list can be read. After this chapter you can
-#
-# - list every tensor that a forward pass keeps for backward, and count its bytes without double entries,
-# - write down the figure for a Linear with GELU and for a whole transformer block before anything runs,
-# - change what is kept: in fewer bits, on disk, on the CPU,
-# - say why the allocator's peak is not the same figure, and what lies between.
-#
-# Time: about 110 minutes, 75 of them for the exercises. You need chapter 01 (nodes, saved tensors, release after backward).
-#
-# **May you skip it?** Try these first.
-#
-# <details><summary>1. A Linear layer with a frozen input: which tensors does it save?</summary>
-#
-# Its input, because the weight's gradient needs it. The weight is saved only when the input needs a gradient.
-# </details>
-# <details><summary>2. Why is `data_ptr()` a bad key for "the same storage"?</summary>
-#
-# An address says who lives there now. When a tensor dies during the run, the next one may move in. Only a storage that you hold
-# cannot be replaced. Besides, all empty tensors have the address 0.
-# </details>
-# <details><summary>3. ReLU after a Linear, or GELU after a Linear: which keeps more?</summary>
-#
-# GELU. ReLU saves its output, which the next Linear saves as well: one storage, counted once. GELU saves its input, which nobody
-# else saves, and the next Linear saves GELU's output.
-# </details>
 
 # %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
 try:
@@ -58,14 +32,47 @@ from torch.nn import functional as F
 from autograder.lab import Block, Check, saved_ledger
 
 # %% [markdown]
+# The job was sized on paper: weights, gradients, Adam, and "about 20 GB for activations". It ran out of memory at step 1, and the profiler
+# said 31 GB where the plan said 20. Nobody could name the missing eleven.
+#
+# Activations need no guess. Autograd keeps a list, and you can read it.
+#
+# **After this chapter you can**
+#
+# - list every tensor that a forward pass keeps for backward, and count its bytes without double entries;
+# - write down the figure for a Linear with GELU, and for a whole transformer block, before anything runs;
+# - change what is kept: in fewer bits, on disk, on the CPU;
+# - say why the peak is not the same number, and what lies between the two.
+#
+# **Time:** about 110 minutes, 75 of them for the exercises (both are estimates). **Needs:** chapter 01 (nodes, saved tensors, release after
+# backward). What is said about PyTorch here was seen on version 2.13, on a CPU.
+#
+# **Three questions.** If you can answer them, skip to [chapter 03](../03-checkpointing/03-checkpointing.ipynb).
+#
+# <details><summary>1. A Linear layer with a frozen input: which tensors does it save?</summary>
+#
+# Its input, because the weight's gradient needs it. The weight is saved only when the input needs a gradient.
+# </details>
+# <details><summary>2. Why is <code>data_ptr()</code> a bad key for "the same storage"?</summary>
+#
+# An address says who lives there now. When a tensor dies during the run, the next one may move in. Only a storage that you hold
+# cannot be replaced. Besides, all empty tensors have the address 0.
+# </details>
+# <details><summary>3. ReLU after a Linear, or GELU after a Linear: which keeps more?</summary>
+#
+# GELU. ReLU saves its output, which the next Linear saves as well: one storage, counted once. GELU saves its input, which nobody
+# else saves, and the next Linear saves GELU's output.
+# </details>
+
+# %% [markdown]
 # ## 1. Autograd hands over every tensor that it keeps
 #
-# When an operation needs a tensor in backward, autograd *packs* it. Backward *unpacks* it again.
-# `torch.autograd.graph.saved_tensors_hooks(pack, unpack)` puts two functions of yours there: `pack(tensor)` may return anything,
-# and `unpack(that)` has to give back the tensor.
+# When an operation needs a tensor in backward, autograd *packs* it. Backward *unpacks* it again. With
+# `torch.autograd.graph.saved_tensors_hooks(pack, unpack)` you put two functions of yours there. `pack(tensor)` may return anything.
+# `unpack(that)` has to give back the tensor.
 #
-# **Predict.** An MLP: `F.silu(x @ w1) @ w2` with `x` of shape [64, 256], `w1` [256, 1024], `w2` [1024, 256], float32, all three
-# requiring gradients. How many tensors are packed? How many bytes?
+# **Predict.** An MLP: `F.silu(x @ w1) @ w2`, with `x` of shape [64, 256], `w1` [256, 1024] and `w2` [1024, 256]. All are float32 and require
+# gradients. How many tensors are packed? How many bytes?
 
 # %% tags=["demo"]
 x = torch.randn(64, 256, requires_grad=True)
@@ -90,35 +97,38 @@ print(f"{len(packed)} tensors, {sum(nbytes for _, nbytes in packed):,} bytes")
 import matplotlib.pyplot as plt
 
 
-def bar_of_bytes(rows, title):
-    """One horizontal bar, cut into one piece per row; narrow pieces are labeled above it."""
-    figure, axes = plt.subplots(figsize=(9, 1.9), layout="constrained", facecolor="white")
-    left, total = 0, sum(nbytes for _, nbytes in rows)
-    for number, (label, nbytes) in enumerate(rows):
-        axes.barh(0, nbytes / 2**10, left=left, color=plt.cm.tab20c(number % 20), edgecolor="white")
-        narrow = nbytes < 0.1 * total
-        axes.text(left + nbytes / 2**11, 0.45 if narrow else 0, label, ha="center", va="bottom" if narrow else "center", fontsize=8)
-        left += nbytes / 2**10
-    axes.set_yticks([])
-    axes.set_ylim(-0.5, 0.9)
+def bars_of_bytes(rows, colors, title):
+    """One horizontal bar per row (label, bytes, kind), in the color of its kind."""
+    figure, axes = plt.subplots(figsize=(8, 0.9 + 0.34 * len(rows)), layout="constrained", facecolor="white")
+    for number, (_, nbytes, kind) in enumerate(rows):
+        first = kind not in [earlier for _, _, earlier in rows[:number]]
+        axes.barh(number, nbytes / 2**10, color=colors[kind], height=0.65, label=kind if first else None)
+        axes.text(nbytes / 2**10, number, f" {nbytes / 2**10:,.1f} KiB", va="center", fontsize=10)
+    axes.set_yticks(range(len(rows)), [label for label, _, _ in rows], fontsize=10)
+    axes.invert_yaxis()
     axes.set_xlabel("KiB")
-    axes.set_title(title, fontsize=10)
+    axes.margins(x=0.15)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_title(title, fontsize=10, loc="left")
+    axes.legend(fontsize=9, loc="lower right")
     plt.show()
 
 
-names = ["w1", "x", "x @ w1", "w2", "silu(...)"]
-bar_of_bytes([(name, nbytes) for name, (_, nbytes) in zip(names, packed)], "what the MLP packs, in order of packing")
+names = ["w1", "x", "x @ w1", "w2", "silu(x @ w1)"]
+kinds = ["a weight: only a reference", "an activation", "an activation", "a weight: only a reference", "an activation"]
+colors = {"a weight: only a reference": "#b9c2ce", "an activation": "#dd8452"}
+bars_of_bytes([(name, nbytes, kind) for name, (_, nbytes), kind in zip(names, packed, kinds)], colors, "what the MLP packs, in order of packing")
 
 # %% [markdown]
-# **Explain.** Read the bar from left to right.
+# **Explain.** Read the bars from top to bottom.
 #
-# - `x @ w1` needs `w1` for the gradient of `x`, and `x` for the gradient of `w1`. The order was seen on torch 2.13: the second operand first.
-# - `silu` keeps its *input* `x @ w1`.
+# - `x @ w1` needs `w1` for the gradient of `x`, and `x` for the gradient of `w1`. The second operand comes first.
+# - `silu` keeps its *input*, `x @ w1`.
 # - The second product keeps `w2` and its own input, silu's output.
 # - Nobody keeps `out`.
 #
-# Two of the five are weights. Packing a weight copies nothing: the graph holds a *reference* to it. So the sum above is what was
-# packed, not what was allocated for the sake of backward. Section 3 takes this apart.
+# The gray bars are weights. Packing a weight copies nothing: the graph holds a *reference* to it. So the total above is what was
+# packed, not what was allocated for backward. Section 3 takes this apart.
 #
 # **Predict.** How many are packed when `x` needs no gradient?
 
@@ -129,15 +139,15 @@ with saved_tensors_hooks(pack, lambda tensor: tensor):
 print(len(packed), "tensors:", [shape for shape, _ in packed])
 
 # %% [markdown]
-# Four: without a gradient for `x`, nobody needs `w1`. What is saved depends on *who needs a gradient*, not on the operation alone.
-# Freezing the layers below changes the bill.
+# Four. Without a gradient for `x`, nobody needs `w1`. What is saved depends on *who needs a gradient*, not on the operation alone. Freeze the layers below, and the bill changes.
 #
 # Two habits for pack functions:
 #
-# - **Hand back `tensor.detach()` rather than `tensor`.** For an operation that saves its own output (`exp`, `relu`, `softmax`) the tensor
-#   that arrives *is* that output, with its `grad_fn`. Stored as it is, the node would hold a tensor that holds the node. The next
-#   cell shows what comes of it (seen on torch 2.13).
+# - **Return `tensor.detach()`, not `tensor`.** Some operations save their own output (`exp`, `relu`, `softmax`). Then the tensor that
+#   arrives *is* that output, with its `grad_fn`. Store it as it is, and the node holds a tensor that holds the node.
 # - **Count elements times element size.** `numel()` alone is not bytes.
+#
+# **Predict** what comes of the first habit when it is missing: is the output still in memory after its last name is deleted and the garbage collector has run?
 
 # %% tags=["demo"]
 import gc
@@ -159,12 +169,13 @@ print("pack returns the tensor:            still in memory:", survives(lambda te
 print("pack returns the detached tensor:   still in memory:", survives(lambda tensor: tensor.detach()))
 
 # %% [markdown]
-# The first line is a leak that not even the garbage collector mends. A backward pass would have prevented it, because it releases what the node holds; but graphs are often dropped without one.
+# The first line is a leak, and not even the garbage collector mends it. A backward pass would have prevented it, because backward releases what the
+# node holds. But graphs are often dropped without one.
 #
 # ### Exercise: `saved_bytes`
 # Difficulty: ●●○○○ · about 8 minutes
 #
-# Count what is packed while a function runs.
+# Count the tensors, and the bytes, that autograd packs while a function runs. Leave nothing behind.
 #
 # <details><summary>Stuck?</summary>
 #
@@ -172,12 +183,7 @@ print("pack returns the detached tensor:   still in memory:", survives(lambda te
 # </details>
 # <details><summary>Still stuck?</summary>
 #
-# `unpack` must give back the tensor, or backward inside `fn` fails. Let `pack` record the bytes and return `tensor.detach()`.
-# Do not count in `unpack`.
-# </details>
-# <details><summary>Help: "TypeError: Output of saved tensor unpack_hook expected to be a Tensor"</summary>
-#
-# `unpack` returned what `pack` had stored, and that was not a tensor. Whatever `pack` returns, `unpack` has to turn it back into the tensor.
+# `unpack` must give back the tensor, or backward inside `fn` fails. So `pack` has two jobs: write down the bytes, and return something that `unpack` can use. One of the two habits above is about what it returns.
 # </details>
 
 # %% nbgrader={"grade": false, "grade_id": "saved_bytes", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -187,15 +193,18 @@ def saved_bytes(fn: Callable, *args) -> tuple[int, int]:
     Parameters
     ----------
     fn : callable
-        Called once. May run backward itself: what is packed then counts, what is unpacked does not.
+        Called once, with `args`. May run backward itself: what is packed then counts, what is unpacked does not.
 
     Returns
     -------
     (int, int)
         How many tensors were packed, and the sum of their bytes: number of elements times element size.
-        Every packing counts: duplicates, parameters and views too.
+        Every packing counts: duplicates, parameters and views too, a view with its own elements. Nothing that `fn` computed
+        outlives the call.
     """
     ### BEGIN SOLUTION
+    # Why this shape: only sizes are kept, so nothing can outlive the call. The first thing people write is a list of the tensors
+    # themselves; it holds them all in memory, and an output that its own node holds is never freed.
     sizes = []
 
     def pack(tensor):
@@ -209,6 +218,10 @@ def saved_bytes(fn: Callable, *args) -> tuple[int, int]:
 
 
 # %% nbgrader={"grade": true, "grade_id": "check-saved_bytes", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+import gc
+import weakref
+
+
 def mlp(x, w1, w2):
     return F.silu(x @ w1) @ w2
 
@@ -219,6 +232,31 @@ def square_and_back(x):
 
 def weights():
     return torch.ones(256, 1024, requires_grad=True), torch.ones(1024, 256, requires_grad=True)
+
+
+
+def weights_as_parameters():
+    return [nn.Parameter(weight.detach()) for weight in weights()]
+
+
+def calls_of_fn():
+    calls = []
+    saved_bytes(lambda x: calls.append(x) or x.sin(), torch.ones(3, requires_grad=True))
+    return len(calls)
+
+
+def outlives(fn):
+    """Whether the storage of fn's result is in memory after the call."""
+    seen = []
+
+    def watched(x):
+        out = fn(x)
+        seen.append(weakref.ref(out.untyped_storage()))
+        return out
+
+    saved_bytes(watched, torch.ones(3, requires_grad=True))
+    gc.collect()
+    return [storage() is not None for storage in seen]
 
 
 check = Check("saved_bytes", points=3)
@@ -232,6 +270,21 @@ check("x needs no gradient", lambda: saved_bytes(mlp, torch.ones(64, 256), *weig
 check("x * x packs x twice", lambda: saved_bytes(lambda x: x * x, torch.ones(6, requires_grad=True)), (2, 48),
       wrong={(1, 24): "You counted distinct tensors. saved_bytes counts every packing, and x * x packs x twice.",
              (2, 12): "You summed elements. A float32 element has 4 bytes: multiply by element_size()."})
+check("a view counts its own elements", lambda: saved_bytes(lambda x, w: x.expand(4, 5) * w, torch.ones(5, requires_grad=True), torch.ones(4, 5, requires_grad=True)), (2, 160),
+      wrong={(2, 100): "You took the bytes of the storage. Here a view counts its own elements: numel() times element_size().",
+             (2, 40): "You summed elements. A float32 element has 4 bytes: multiply by element_size()."},
+      hint="Two tensors of 4 x 5 are packed, one of them an expanded view: numel() times element_size() for each.")
+check("an nn.Parameter counts too", lambda: saved_bytes(mlp, torch.ones(64, 256, requires_grad=True), *weights_as_parameters()), (5, 2_686_976),
+      wrong={(3, 589_824): "You left out what is an nn.Parameter. Here every packed tensor counts."},
+      hint="The weights are nn.Parameter here. The count is the same as for plain tensors.")
+check("fn runs backward itself", lambda: saved_bytes(square_and_back, torch.ones(6, requires_grad=True)), (3, 72),
+      wrong=[(lambda v: v[0] > 3, "You counted unpacking too. Count in pack only."),
+             (lambda v: v[0] == 2, "You counted distinct tensors. Every packing counts, and x * x packs x twice."),
+             (lambda v: v[0] == 0, "You read the graph after fn had run: by then it was released. Count while fn runs.")],
+      hint="fn may run backward itself; count in pack, while fn runs, and let unpack give back the tensor.")
+check("fn is called once", lambda: calls_of_fn(), 1, hint="fn may be costly, and what it does must not be done twice. Call it once, under the hooks.")
+check("nothing outlives the call", lambda: outlives(torch.exp), [False],
+      hint="What fn computed is still in memory after the call. Either pack returned the tensor itself, and the node holds an output that holds the node: return tensor.detach(). Or you keep tensors somewhere: sizes are enough.")
 ### BEGIN HIDDEN TESTS
 n = int(torch.randint(5, 40, ()))
 
@@ -253,13 +306,7 @@ def gradient_with_a_graph(x):
     torch.autograd.grad(x.exp().sum(), x, create_graph=True)
 
 
-def calls_of_fn():
-    calls = []
-    saved_bytes(lambda x: calls.append(x) or x.sin(), torch.ones(3, requires_grad=True))
-    return len(calls)
-
-
-check("fn runs backward itself", lambda: saved_bytes(square_and_back, torch.ones(n, requires_grad=True)), (3, 12 * n),
+check("backward inside fn, another size", lambda: saved_bytes(square_and_back, torch.ones(n, requires_grad=True)), (3, 12 * n),
       wrong=[(lambda v: v[0] > 3, "You counted unpacking too. Count in pack only."),
              (lambda v: v[0] == 2, "You counted distinct tensors. Every packing counts, and x * x packs x twice."),
              (lambda v: v[0] == 0, "You read the graph after fn had run: by then it was released. Count while fn runs.")],
@@ -268,75 +315,93 @@ check("float64", lambda: saved_bytes(lambda x: (x * 3).exp(), torch.ones(n, 3, d
       hint="An element of float64 has 8 bytes. Ask the tensor: element_size().")
 check("a mask is packed as bool", lambda: saved_bytes(lambda x: x.masked_fill(torch.ones(2, n, dtype=torch.bool), 0.0), torch.ones(2, n, requires_grad=True)), (1, 2 * n),
       hint="masked_fill packs its mask, one byte per element. Ask the tensor: element_size().")
-check("an expanded tensor", lambda: saved_bytes(lambda x, w: x.expand(8, 5) * w, torch.ones(5, requires_grad=True), torch.ones(8, 5, requires_grad=True)), (2, 320),
-      wrong=[((2, 80), "You summed elements. A float32 element has 4 bytes: multiply by element_size()."),
-             ((2, 180), "You took the bytes of the storage. Here a view counts its own elements: numel() times element_size().")],
-      hint="Two tensors of 8 x 5 are packed, one of them an expanded view: numel() times element_size() for each.")
+check("a view of another size", lambda: saved_bytes(lambda x, w: x[:3].t() * w, torch.ones(n, 5, requires_grad=True), torch.ones(5, 3, requires_grad=True)), (2, 120),
+      wrong=[(lambda v: v[0] == 2 and v[1] > 120, "You took the bytes of the storage. Here a view counts its own elements: numel() times element_size().")],
+      hint="Two tensors of 5 x 3 are packed, one of them a view of a larger one: numel() times element_size() for each.")
 check("what backward packs inside fn", lambda: saved_bytes(gradient_with_a_graph, torch.ones(n, dtype=torch.float64, requires_grad=True)), (2, 16 * n),
       wrong=[(lambda v: v[0] == 2, "Both tensors were counted, but not their bytes: numel() times element_size() for each."),
              (lambda v: v[0] > 2, "You counted unpacking too. Count in pack only.")],
       hint="fn ran backward with create_graph=True, so backward recorded a graph and packed tensors as well. The hooks have to be on as long as fn runs.")
-check("fn is called once", lambda: calls_of_fn(), 1, hint="fn may be costly, and what it does must not be done twice. Call it once, under the hooks.")
 check("a custom Function", lambda: saved_bytes(Keeps.apply, torch.ones(n, requires_grad=True)), (2, 12 * n),
       wrong=[(lambda v: v[0] == 2, "Both tensors were counted, but not their bytes: a float32 element has 4, a float64 element 8.")],
       hint="What a custom Function saves with save_for_backward is packed too. Attributes named _saved_* do not show it; the hooks do.")
 check("a graph that fn drops", lambda: saved_bytes(lambda x: [(x + i).sin() for i in range(3)] and None, torch.ones(n, requires_grad=True)), (3, 12 * n),
       hint="fn may return nothing and drop its graph. Count while fn runs, not afterwards.")
+check("a Parameter's own function", lambda: saved_bytes(lambda p, x: (p * x).sin(), nn.Parameter(torch.ones(n)), torch.ones(n, requires_grad=True)), (3, 12 * n),
+      wrong=[(lambda v: v[0] == 2, "You left out what is an nn.Parameter. Here every packed tensor counts.")],
+      hint="Both factors and the sine's input are packed, whatever class they have.")
+check("nothing of a softmax outlives the call", lambda: outlives(lambda x: (x * n).softmax(0)), [False],
+      hint="What fn computed is still in memory after the call. Keep sizes, not tensors, and let pack return tensor.detach().")
 ### END HIDDEN TESTS
 check.report()
 
 # %% [markdown]
 # ## 2. What each operation keeps
 #
-# **Predict**, per line: does the operation keep its input, its output, something else, or nothing? `x` requires a gradient, so does `w`.
+# `x` requires a gradient, and so does `w`. The mask, the index and the target are made beforehand, by whoever calls the operation.
+#
+# **Predict**, per line: does the operation keep its input, its output, something else, or nothing?
 
 # %% tags=["demo"]
 x = torch.randn(4, 6, requires_grad=True)
 w = torch.randn(6, 6, requires_grad=True)
 b = torch.randn(6, requires_grad=True)
+mask = torch.ones(4, 6, dtype=torch.bool)
+index, target = torch.tensor([0, 2]), torch.tensor([0, 1, 2, 3])
 operations = {
     "x + b": lambda: x + b,
     "x * 2.0": lambda: x * 2.0,
-    "x * x": lambda: x * x,
-    "x @ w": lambda: x @ w,
-    "x.exp()": lambda: x.exp(),
-    "x.relu()": lambda: x.relu(),
-    "F.gelu(x)": lambda: F.gelu(x),
-    "x.softmax(-1)": lambda: x.softmax(-1),
-    "F.layer_norm(x, (6,), b, b)": lambda: F.layer_norm(x, (6,), b, b),
-    "F.dropout(x, 0.5)": lambda: F.dropout(x, 0.5),
-    "x.masked_fill(mask, 0)": lambda: x.masked_fill(torch.ones(4, 6, dtype=torch.bool), 0.0),
-    "x.max(-1)": lambda: x.max(-1).values,
-    "x[index]": lambda: x[torch.tensor([0, 2])],
     "x.view(-1)": lambda: x.view(-1),
     "x.sum()": lambda: x.sum(),
-    "F.cross_entropy(x, target)": lambda: F.cross_entropy(x, torch.tensor([0, 1, 2, 3])),
+    "x.exp()": lambda: x.exp(),
+    "x.relu()": lambda: x.relu(),
+    "x.softmax(-1)": lambda: x.softmax(-1),
+    "x * x": lambda: x * x,
+    "x @ w": lambda: x @ w,
+    "F.gelu(x)": lambda: F.gelu(x),
+    "F.layer_norm(x, (6,), b, b)": lambda: F.layer_norm(x, (6,), b, b),
+    "x.masked_fill(mask, 0)": lambda: x.masked_fill(mask, 0.0),
+    "x[index]": lambda: x[index],
+    "F.dropout(x, 0.5)": lambda: F.dropout(x, 0.5),
+    "x.max(-1)": lambda: x.max(-1).values,
+    "F.cross_entropy(x, target)": lambda: F.cross_entropy(x, target),
 }
 
 
-def origin(saved, out):
-    """Whose storage is it?"""
-    for name, tensor in {"x": x, "w": w, "b": b, "out": out}.items():
-        if saved.untyped_storage().data_ptr() == tensor.untyped_storage().data_ptr():
-            return name
-    return f"new {str(saved.dtype).removeprefix('torch.')} {tuple(saved.shape)}"
+def origins(kept, out):
+    """Whose storage is each: one that has a name here, or one that the operation made?"""
+    named = {"x": x, "w": w, "b": b, "mask": mask, "index": index, "target": target, "out": out}
+    known = {tensor.untyped_storage().data_ptr(): name for name, tensor in named.items()}
+    words = []
+    for tensor in kept:
+        address = tensor.untyped_storage().data_ptr()
+        if address not in known:
+            known[address] = f"new {str(tensor.dtype).removeprefix('torch.')} {tuple(tensor.shape)}"
+            words.append(known[address])
+        else:
+            words.append(f"{known[address]} again" if known[address].startswith("new") else known[address])
+    return ", ".join(words) or "nothing"
 
 
 for name, operation in operations.items():
     kept = []
     with saved_tensors_hooks(lambda tensor: kept.append(tensor) or tensor.detach(), lambda tensor: tensor):
         out = operation()
-    print(f"{name:<30}{', '.join(origin(tensor, out) for tensor in kept) or 'nothing'}")
+    print(f"{name:<30}{origins(kept, out)}")
 
 # %% [markdown]
 # **Explain.** The derivative decides.
 #
-# - **Nothing:** the derivative is known without values (addition, a product with a number, sum, view).
-# - **The output:** the derivative is written with it (`exp`, `relu`, `softmax`). Mostly cheap: the next operation often keeps the same tensor.
-# - **The input:** `gelu`, `layer_norm`, products. `layer_norm` adds two statistics, one element per row.
-# - **Something new:** dropout's mask, the mask of `masked_fill`, an index. They are no one's input and no one's output, but they are kept.
+# - **Nothing:** the derivative is known without values (addition, a product with a number, view, sum).
+# - **The output:** the derivative is written with it (`exp`, `relu`, `softmax`). This is mostly cheap, since the next operation often keeps the same tensor.
+# - **The input:** products, `gelu`, `layer_norm`. `layer_norm` adds two statistics, one element of each per row.
+# - **The caller's own tensor:** `masked_fill` keeps its mask, and indexing keeps its index. Call `masked_fill` in every layer with one mask, and there is one storage of masks.
+# - **Something new:** dropout keeps the mask that it drew. `max` along a dimension keeps only *where* the maximum was. `cross_entropy` is two operations: `log_softmax` keeps its output, and
+#   the loss after it keeps the same tensor, the target, and a total weight of one element.
 #
-# (Here all tensors are alive while we compare addresses, so comparing them is safe. The next section shows when it is not.)
+# What the function `origins` cannot know: whether anybody else holds a new tensor as well. It sees one call. Only a count over the whole forward pass tells what is shared.
+#
+# (All these tensors are alive while we compare addresses, so here comparing them is safe. The next section shows when it is not.)
 #
 # **Predict** for a layer you know: `nn.Linear(4096, 4096)` and GELU, on `x` of shape [8, 4096] that requires a gradient.
 
@@ -347,13 +412,13 @@ for entry in saved_ledger(layer, torch.randn(8, 4096, requires_grad=True)):
 del layer
 
 # %% [markdown]
-# Three rows. The second is 64 MiB, and it is the weight: a reference, nothing new. It appears as the view `weight.t()`, which is why the
-# pack function does not see an `nn.Parameter` here. Asking `isinstance(tensor, nn.Parameter)` would not find it.
+# Three rows. The second is 64 MiB, and it is the weight: a reference, nothing new. A Linear packs the view `weight.t()`. So the
+# pack function does not see an `nn.Parameter` here, and `isinstance(tensor, nn.Parameter)` would not find the weight.
 #
 # ### Exercise: `linear_gelu`
 # Difficulty: ●○○○○ · about 5 minutes
 #
-# Predict these rows for any size. Nothing is run: the function has to answer at once, also for a layer that fits on no machine.
+# Predict these three rows for any size, by arithmetic alone. The function has to answer at once, also for a layer that fits on no machine.
 #
 # <details><summary>Stuck?</summary>
 #
@@ -361,7 +426,7 @@ del layer
 # </details>
 # <details><summary>Still stuck?</summary>
 #
-# Row 1 is the input. Row 2 is the weight as the product sees it, input size first. Row 3 is what GELU keeps: its input, which is the Linear's output.
+# The bytes are the product of the shape and `itemsize`. For the third row, ask which tensor GELU keeps: what goes into it, or what comes out?
 # </details>
 
 # %% nbgrader={"grade": false, "grade_id": "linear_gelu", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -370,6 +435,8 @@ def linear_gelu(batch: int, d_in: int, d_out: int, itemsize: int = 4) -> list[tu
 
     Parameters
     ----------
+    batch, d_in, d_out : int
+        May be larger than any machine: nothing is run.
     itemsize : int
         Bytes per element.
 
@@ -379,6 +446,7 @@ def linear_gelu(batch: int, d_in: int, d_out: int, itemsize: int = 4) -> list[tu
         (shape, bytes) in order of packing. The weight's row is the saved view, of shape (d_in, d_out).
     """
     ### BEGIN SOLUTION
+    # Why this shape: three shapes, one rule for the bytes. Python's ints are exact at any size, so no machine has to hold the layer.
     shapes = [(batch, d_in), (d_in, d_out), (batch, d_out)]
     return [(shape, shape[0] * shape[1] * itemsize) for shape in shapes]
     ### END SOLUTION
@@ -399,6 +467,10 @@ check("a small layer, as measured", lambda: linear_gelu(2, 3, 5), measured(2, 3,
              (lambda v: len(v) == 4, "GELU keeps its input only. Its output belongs to the next operation, and the bias is needed by nobody."),
              (lambda v: [row[1] for row in v] == [6, 15, 10], "These are elements. Bytes are elements times itemsize."),
              (lambda v: v == [((8, 4096), 131072), ((4096, 4096), 67108864), ((8, 4096), 131072)], "These are the figures of the text. Compute them from the arguments.")])
+check("two bytes per element", lambda: linear_gelu(2, 3, 5, itemsize=2), [((2, 3), 12), ((3, 5), 30), ((2, 5), 20)],
+      wrong=[(lambda v: [row[1] for row in v] == [24, 60, 40], "These are the bytes with 4 per element. Use itemsize.")], hint="Bytes are elements times itemsize.")
+check("a layer that fits nowhere", lambda: linear_gelu(10**6, 10**9, 10**9)[1], ((10**9, 10**9), 4 * 10**18),
+      hint="Predict without running anything: arithmetic on the arguments is enough, and ints of any size are exact.")
 ### BEGIN HIDDEN TESTS
 batch, d_in, d_out = (int(size) for size in torch.randint(2, 40, (3,)) + torch.tensor([0, 40, 80]))
 check("another layer", lambda: linear_gelu(batch, d_in, d_out), measured(batch, d_in, d_out), weight=2,
@@ -406,7 +478,7 @@ check("another layer", lambda: linear_gelu(batch, d_in, d_out), measured(batch, 
       hint="The order is: input, weight, GELU's input. Each row depends on the arguments.")
 check("another element size", lambda: linear_gelu(batch, d_in, d_out, itemsize=8), measured(batch, d_in, d_out, torch.float64),
       hint="Bytes are elements times itemsize; itemsize need not be 4.")
-check("a layer that fits nowhere", lambda: linear_gelu(10**9, 10**9, 10**9 + batch, 2), [((10**9, 10**9), 2 * 10**18), ((10**9, 10**9 + batch), 2 * 10**18 + 2 * 10**9 * batch), ((10**9, 10**9 + batch), 2 * 10**18 + 2 * 10**9 * batch)],
+check("a layer that fits nowhere, in two bytes", lambda: linear_gelu(10**9, 10**9, 10**9 + batch, 2), [((10**9, 10**9), 2 * 10**18), ((10**9, 10**9 + batch), 2 * 10**18 + 2 * 10**9 * batch), ((10**9, 10**9 + batch), 2 * 10**18 + 2 * 10**9 * batch)],
       hint="Predict without running anything: arithmetic on the arguments is enough, and ints of any size are exact.")
 ### END HIDDEN TESTS
 check.report()
