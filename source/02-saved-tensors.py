@@ -110,7 +110,7 @@ def bars_of_bytes(rows, colors, title):
     axes.margins(x=0.15)
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_title(title, fontsize=10, loc="left")
-    axes.legend(fontsize=9, loc="lower right")
+    axes.legend(fontsize=9, loc="center right")
     plt.show()
 
 
@@ -239,6 +239,11 @@ def weights_as_parameters():
     return [nn.Parameter(weight.detach()) for weight in weights()]
 
 
+def gradient_with_a_graph(x):
+    """exp packs its result; its backward, recorded, packs the incoming gradient."""
+    torch.autograd.grad(x.exp().sum(), x, create_graph=True)
+
+
 def calls_of_fn():
     calls = []
     saved_bytes(lambda x: calls.append(x) or x.sin(), torch.ones(3, requires_grad=True))
@@ -282,6 +287,12 @@ check("fn runs backward itself", lambda: saved_bytes(square_and_back, torch.ones
              (lambda v: v[0] == 2, "You counted distinct tensors. Every packing counts, and x * x packs x twice."),
              (lambda v: v[0] == 0, "You read the graph after fn had run: by then it was released. Count while fn runs.")],
       hint="fn may run backward itself; count in pack, while fn runs, and let unpack give back the tensor.")
+check("an element of float64 has eight bytes, of bool one", lambda: [saved_bytes(torch.exp, torch.ones(3, dtype=torch.float64, requires_grad=True)), saved_bytes(lambda x: x.masked_fill(torch.ones(3, dtype=torch.bool), 0.0), torch.ones(3, requires_grad=True))], [(1, 24), (1, 3)],
+      hint="Elements have different sizes: 8 bytes in float64, 1 in a bool mask. Ask the tensor: element_size().")
+check("what backward packs inside fn", lambda: saved_bytes(gradient_with_a_graph, torch.ones(3, dtype=torch.float64, requires_grad=True)), (2, 48),
+      wrong=[(lambda v: v[0] == 2, "Both tensors were counted, but not their bytes: numel() times element_size() for each."),
+             (lambda v: v[0] > 2, "You counted unpacking too. Count in pack only.")],
+      hint="fn ran backward with create_graph=True, so backward recorded a graph and packed tensors as well. The hooks have to be on as long as fn runs.")
 check("fn is called once", lambda: calls_of_fn(), 1, hint="fn may be costly, and what it does must not be done twice. Call it once, under the hooks.")
 check("nothing outlives the call", lambda: outlives(torch.exp), [False],
       hint="What fn computed is still in memory after the call. Either pack returned the tensor itself, and the node holds an output that holds the node: return tensor.detach(). Or you keep tensors somewhere: sizes are enough.")
@@ -301,24 +312,20 @@ class Keeps(torch.autograd.Function):
         return grad * 2
 
 
-def gradient_with_a_graph(x):
-    """exp packs its result; its backward, recorded, packs the incoming gradient."""
-    torch.autograd.grad(x.exp().sum(), x, create_graph=True)
-
-
 check("backward inside fn, another size", lambda: saved_bytes(square_and_back, torch.ones(n, requires_grad=True)), (3, 12 * n),
       wrong=[(lambda v: v[0] > 3, "You counted unpacking too. Count in pack only."),
              (lambda v: v[0] == 2, "You counted distinct tensors. Every packing counts, and x * x packs x twice."),
              (lambda v: v[0] == 0, "You read the graph after fn had run: by then it was released. Count while fn runs.")],
       hint="fn may run backward itself; count in pack, while fn runs, and let unpack give back the tensor.")
-check("float64", lambda: saved_bytes(lambda x: (x * 3).exp(), torch.ones(n, 3, dtype=torch.float64, requires_grad=True)), (1, 24 * n),
+check("float64", lambda: saved_bytes(lambda x: (x * 3).exp(), torch.ones(n, 3, dtype=torch.float64, requires_grad=True)), (1, 24 * n), weight=2,
       hint="An element of float64 has 8 bytes. Ask the tensor: element_size().")
 check("a mask is packed as bool", lambda: saved_bytes(lambda x: x.masked_fill(torch.ones(2, n, dtype=torch.bool), 0.0), torch.ones(2, n, requires_grad=True)), (1, 2 * n),
       hint="masked_fill packs its mask, one byte per element. Ask the tensor: element_size().")
 check("a view of another size", lambda: saved_bytes(lambda x, w: x[:3].t() * w, torch.ones(n, 5, requires_grad=True), torch.ones(5, 3, requires_grad=True)), (2, 120),
       wrong=[(lambda v: v[0] == 2 and v[1] > 120, "You took the bytes of the storage. Here a view counts its own elements: numel() times element_size().")],
       hint="Two tensors of 5 x 3 are packed, one of them a view of a larger one: numel() times element_size() for each.")
-check("what backward packs inside fn", lambda: saved_bytes(gradient_with_a_graph, torch.ones(n, dtype=torch.float64, requires_grad=True)), (2, 16 * n),
+check("what backward packs, another size", lambda: saved_bytes(gradient_with_a_graph, torch.ones(n, dtype=torch.float64, requires_grad=True)), (2, 16 * n),
+      weight=2,
       wrong=[(lambda v: v[0] == 2, "Both tensors were counted, but not their bytes: numel() times element_size() for each."),
              (lambda v: v[0] > 2, "You counted unpacking too. Count in pack only.")],
       hint="fn ran backward with create_graph=True, so backward recorded a graph and packed tensors as well. The hooks have to be on as long as fn runs.")
@@ -977,10 +984,13 @@ check("an integer, a bool and a complex tensor stay as they are", lambda: round_
       hint="Only floating tensors may be cast. An int64 or complex64 element is wide, too, but it is left untouched.")
 check("what is not wider stays as it is", lambda: round_trip(torch.bfloat16, torch.tensor([1.001]).half(), torch.tensor([3.0]).bfloat16()), [torch.tensor([1.001]).half(), torch.tensor([3.0]).bfloat16()], rtol=0.0, atol=0.0,
       hint="float16 is not wider than bfloat16: casting saves nothing and loses bits. Compare element sizes, not dtypes.")
+check("float16 is wider than float8", lambda: held(torch.float8_e5m2, torch.ones(4).half()), 4,
+      wrong={12: "12 bytes are kept: the small tensor and the original. Let the original go.", 8: "A float16 tensor is wider than float8, so it is kept in it too. Compare element sizes, do not list dtypes."},
+      hint="Wider means a larger element size, whatever the two dtypes are called.")
 ### BEGIN HIDDEN TESTS
 values = torch.randn(6)
 shift = int(torch.randint(9, ()))
-check("a gradient, kept in bfloat16", lambda: gradient(values, torch.bfloat16), values.exp().bfloat16().float(), rtol=1e-6, atol=1e-6,
+check("a gradient, kept in bfloat16", lambda: gradient(values, torch.bfloat16), values.exp().bfloat16().float(), rtol=1e-6, atol=1e-6, weight=2,
       hint="A saved float32 tensor is kept in dtype and comes back rounded to it.")
 check("integers stay exact", lambda: round_trip(torch.float16, torch.tensor([16777217, 5, -70001]) + shift, torch.tensor([True, False])),
       [torch.tensor([16777217, 5, -70001]) + shift, torch.tensor([True, False])],
@@ -1181,37 +1191,6 @@ def alive():
         return answer
 
 
-check = Check("disk_hooks", points=5)
-check("the gradient", lambda: life(lambda x: x.exp() * x.sin(), torch.tensor([0.5, 1.0]))["gradient"], torch.tensor([0.5, 1.0]).exp() * (torch.tensor([0.5, 1.0]).sin() + torch.tensor([0.5, 1.0]).cos()),
-      wrong={FileNotFoundError: "A file was gone before it was read. Either it went with the tensor instead of with what pack returned, or two tensors had the same name: an id, an address or a shape is no name."},
-      hint="unpack has to give back the tensor that was packed.")
-check.that("the bytes are in files", lambda: life(torch.exp, torch.randn(1000))["stored"], lambda v: v >= 3_000,
-           wrong={0: "There is no file below the folder while the graph is alive."}, hint="A tensor of 4,000 bytes was saved; the files hold less than that.")
-check("no file after backward", lambda: life(torch.exp, torch.ones(3))["left"], 0,
-      hint="Backward releases the graph, which lets go of the packed object: its file has to go with it, for example in __del__. The hooks may live on, so the file must not wait for them.")
-check("a graph that is dropped", lambda: life(torch.exp, torch.ones(3), drop=True)["left"], 0,
-      hint="A graph may be dropped without backward. Delete the file when the packed object dies, not when it is read.")
-check("read twice", lambda: again(torch.tensor([0.5, 1.0])), 2 * torch.tensor([0.5, 1.0]).exp(),
-      wrong={FileNotFoundError: "A file was gone when it was read again. With retain_graph a packed tensor is read twice: unpack must not delete its file."},
-      hint="With retain_graph a packed tensor is read more than once, and comes back the same.")
-check("bfloat16, and a Path for the folder", lambda: stored_and_read([torch.tensor([1.5, -2.0]).bfloat16()], form=Path), [torch.tensor([1.5, -2.0]).bfloat16()],
-      hint="folder may be a str or a Path, and every dtype has to survive. NumPy has no bfloat16; torch.save and torch.load keep it.")
-check("two pairs of hooks, and seeds set in between", lambda: stored_and_read([torch.ones(2), torch.zeros(2), torch.full((2,), 3.0)], pairs=2, reseed=True), [torch.ones(2), torch.zeros(2), torch.full((2,), 3.0)],
-      hint="A tensor came back as another, or not at all: two files had the same name. A counter that starts again in each pair collides, and so do names from a generator that somebody seeds.")
-check("nothing stays in memory", lambda: [where_from(torch.ones(4)), *alive()], ["file", True, True],
-      wrong=[(lambda v: not v[2], "The packed object was alive, and its file was gone. The file belongs to what pack returned, not to the tensor.")],
-      hint="A copy of the tensor, or the tensor itself, is still in memory. Keep the path only.")
-### BEGIN HIDDEN TESTS
-def short_lived(count):
-    """Sums of tensors that died right after they were packed."""
-    with tempfile.TemporaryDirectory() as folder:
-        pack, unpack = disk_hooks(folder)
-        packed = [pack(torch.full((3,), float(number))) for number in range(count)]
-        sums = [float(unpack(item).sum()) for item in packed]
-        del packed
-        return sums
-
-
 def with_a_clock_that_stands_still(tensors):
     clocks = {name: getattr(time, name) for name in ("time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns")}
     for name, clock in clocks.items():
@@ -1261,6 +1240,43 @@ def some_dropped(values):
         return result
 
 
+check = Check("disk_hooks", points=5)
+check("the gradient", lambda: life(lambda x: x.exp() * x.sin(), torch.tensor([0.5, 1.0]))["gradient"], torch.tensor([0.5, 1.0]).exp() * (torch.tensor([0.5, 1.0]).sin() + torch.tensor([0.5, 1.0]).cos()),
+      wrong={FileNotFoundError: "A file was gone before it was read. Either it went with the tensor instead of with what pack returned, or two tensors had the same name: an id, an address or a shape is no name."},
+      hint="unpack has to give back the tensor that was packed.")
+check.that("the bytes are in files", lambda: life(torch.exp, torch.randn(1000))["stored"], lambda v: v >= 3_000,
+           wrong={0: "There is no file below the folder while the graph is alive."}, hint="A tensor of 4,000 bytes was saved; the files hold less than that.")
+check("no file after backward", lambda: life(torch.exp, torch.ones(3))["left"], 0,
+      hint="Backward releases the graph, which lets go of the packed object: its file has to go with it, for example in __del__. The hooks may live on, so the file must not wait for them.")
+check("a graph that is dropped", lambda: life(torch.exp, torch.ones(3), drop=True)["left"], 0,
+      hint="A graph may be dropped without backward. Delete the file when the packed object dies, not when it is read.")
+check("read twice", lambda: again(torch.tensor([0.5, 1.0])), 2 * torch.tensor([0.5, 1.0]).exp(),
+      wrong={FileNotFoundError: "A file was gone when it was read again. With retain_graph a packed tensor is read twice: unpack must not delete its file."},
+      hint="With retain_graph a packed tensor is read more than once, and comes back the same.")
+check("bfloat16, and a Path for the folder", lambda: stored_and_read([torch.tensor([1.5, -2.0]).bfloat16()], form=Path), [torch.tensor([1.5, -2.0]).bfloat16()],
+      hint="folder may be a str or a Path, and every dtype has to survive. NumPy has no bfloat16; torch.save and torch.load keep it.")
+check("two pairs of hooks, and seeds set in between", lambda: stored_and_read([torch.ones(2), torch.zeros(2), torch.full((2,), 3.0)], pairs=2, reseed=True), [torch.ones(2), torch.zeros(2), torch.full((2,), 3.0)],
+      hint="A tensor came back as another, or not at all: two files had the same name. A counter that starts again in each pair collides, and so do names from a generator that somebody seeds.")
+check("one dropped before the next", lambda: some_dropped(torch.arange(4.0)), [torch.tensor(1.0), torch.tensor(2.0), torch.tensor(3.0)],
+      hint="A tensor was packed while a file had just gone, and its file took the name of one that is still needed. The number of files in the folder is no name.")
+check("a clock that stands still", lambda: with_a_clock_that_stands_still([torch.ones(2), torch.zeros(2)]), [torch.ones(2), torch.zeros(2)],
+      hint="A clock may show the same time twice, so a time alone is no name. Use tempfile or uuid.")
+check("files that stood there before", lambda: existing_files_touched(), 0,
+      hint="A file that already stood in the folder was overwritten or deleted. Create files so that an existing one is never opened: tempfile.mkstemp, or open with mode 'x'.")
+check("nothing stays in memory", lambda: [where_from(torch.ones(4)), *alive()], ["file", True, True],
+      wrong=[(lambda v: not v[2], "The packed object was alive, and its file was gone. The file belongs to what pack returned, not to the tensor.")],
+      hint="A copy of the tensor, or the tensor itself, is still in memory. Keep the path only.")
+### BEGIN HIDDEN TESTS
+def short_lived(count):
+    """Sums of tensors that died right after they were packed."""
+    with tempfile.TemporaryDirectory() as folder:
+        pack, unpack = disk_hooks(folder)
+        packed = [pack(torch.full((3,), float(number))) for number in range(count)]
+        sums = [float(unpack(item).sum()) for item in packed]
+        del packed
+        return sums
+
+
 values = torch.randn(7)
 check("no file once the graph is dropped", lambda: life(torch.exp, values, drop=True)["left"], 0,
       hint="A graph may be dropped without backward. Delete the file when the packed object dies, not when it is read.")
@@ -1269,26 +1285,24 @@ check("a folder given as a Path", lambda: stored_and_read([values], form=Path), 
 check("reading twice, other values", lambda: again(values), 2 * values.exp(),
       wrong={FileNotFoundError: "The file was gone at the second reading. With retain_graph a packed tensor is read again: unpack must not delete it."},
       hint="With retain_graph a packed tensor is read more than once.")
-check("any dtype", lambda: stored_and_read([values.bfloat16(), values.double(), values > 0, torch.complex(values, values), torch.arange(3), torch.tensor(2.5), torch.ones(0, 2)]),
-      [values.bfloat16(), values.double(), values > 0, torch.complex(values, values), torch.arange(3), torch.tensor(2.5), torch.ones(0, 2)],
+check("every dtype", lambda: stored_and_read([values.bfloat16(), values.double(), values > 0, torch.complex(values, values), torch.arange(3), torch.tensor(2.5), torch.ones(0, 2)]),
+      [values.bfloat16(), values.double(), values > 0, torch.complex(values, values), torch.arange(3), torch.tensor(2.5), torch.ones(0, 2)], weight=3,
       wrong={TypeError: "NumPy has no bfloat16. torch.save and torch.load keep every dtype."}, hint="dtype and shape have to survive; torch.save and torch.load keep them.")
 check("float8", lambda: stored_and_read([values.to(torch.float8_e5m2)])[0].view(torch.uint8), values.to(torch.float8_e5m2).view(torch.uint8),
       hint="NumPy has no float8. torch.save and torch.load keep every dtype.")
-check("views", lambda: stored_and_read([values.view(7, 1).expand(7, 3), torch.arange(12.0).view(3, 4).t(), values[2:5]]), [values.view(7, 1).expand(7, 3), torch.arange(12.0).view(3, 4).t(), values[2:5]],
+check("views", lambda: stored_and_read([values.view(7, 1).expand(7, 3), torch.arange(12.0).view(3, 4).t(), values[2:5]]), [values.view(7, 1).expand(7, 3), torch.arange(12.0).view(3, 4).t(), values[2:5]], weight=2,
       hint="A saved tensor may be a view with any strides; values and shape have to come back.")
 check("short-lived tensors", lambda: short_lived(5), [0.0, 3.0, 6.0, 9.0, 12.0],
       wrong={FileNotFoundError: "A file was gone before it was read. Either it went with the tensor instead of with what pack returned, or two tensors had the same name: an id, an address or a shape is no name."},
       hint="Some tensors came back as others: their files had the same name. When a tensor dies, its id and its address are used again: an id, an address or a shape is no name.")
-check("one dropped before the next", lambda: some_dropped(torch.arange(4.0)), [torch.tensor(1.0), torch.tensor(2.0), torch.tensor(3.0)],
+check("one of four dropped", lambda: some_dropped(values[:4]), [values[1], values[2], values[3]], weight=2,
       hint="A tensor was packed while a file had just gone, and its file took the name of one that is still needed. The number of files in the folder is no name.")
 check("two pairs of hooks on one folder", lambda: stored_and_read([values, values + 1], pairs=2), [values, values + 1],
       hint="Two pairs of hooks used the same name. A counter that starts again at zero collides; take names that nobody else can take.")
 check("generators seeded in between", lambda: stored_and_read([values, values + 1], reseed=True), [values, values + 1],
       hint="The names repeat when someone seeds random or torch. Use tempfile or uuid, which do not depend on seeds.")
-check("a clock that stands still", lambda: with_a_clock_that_stands_still([values, values + 1]), [values, values + 1],
+check("a clock that stands still, other values", lambda: with_a_clock_that_stands_still([values, values + 1, values + 2]), [values, values + 1, values + 2],
       hint="A clock may show the same time twice, so a time alone is no name. Use tempfile or uuid.")
-check("files that stood there before", lambda: existing_files_touched(), 0,
-      hint="A file that already stood in the folder was overwritten or deleted. Create files so that an existing one is never opened: tempfile.mkstemp, or open with mode 'x'.")
 check("nothing of other values stays in memory", lambda: where_from(values.double()), "file", weight=2,
       hint="A copy of the tensor, or the tensor itself, is still in memory. Keep the path only.")
 ### END HIDDEN TESTS
