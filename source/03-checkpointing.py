@@ -13,31 +13,6 @@
 # %% [markdown]
 # # 03 - Checkpointing: one more forward pass for memory
 # [![Open In Colab](https://colab.research.google.com/assets/colab-badge.svg)](https://colab.research.google.com/github/YOUR-NAME/YOUR-REPOSITORY/blob/main/notebooks/03-checkpointing/03-checkpointing.ipynb)
-#
-# A checkpoint throws saved tensors away and computes them again when backward needs them. After this chapter you can
-#
-# - say what a checkpoint keeps, what it runs again, and how often,
-# - write one yourself, with the random numbers right,
-# - choose the number of segments from a formula, and see the measured curve agree,
-# - keep the matrix products and redo the rest, and count the bytes of both stores.
-#
-# Time: about 110 minutes, 75 of them for the exercises. You need chapter 02 (the ledger of saved tensors).
-#
-# **May you skip it?** Try these first.
-#
-# <details><summary>1. A model of 64 equal layers is checkpointed in 8 segments. How many layers' worth of activations are alive at the peak?</summary>
-#
-# About 16: the 8 inputs of the segments, and the 8 layers of the one segment that is being redone.
-# </details>
-# <details><summary>2. A checkpointed block contains BatchNorm in training mode. What changes?</summary>
-#
-# The gradients do not. But the forward runs twice, so the running statistics are updated twice per step.
-# </details>
-# <details><summary>3. The weights get no gradient after you froze the embedding. The checkpoint is reentrant. Why?</summary>
-#
-# The reentrant variant is an autograd.Function whose inputs are the arguments. When none of them requires a gradient, the output does not either, and the
-# graph ends there.
-# </details>
 
 # %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
 try:
@@ -59,10 +34,42 @@ from torch.utils.checkpoint import CheckpointPolicy
 from autograder.lab import Block, Check
 
 # %% [markdown]
+# Out of memory at step 1. So you wrapped the whole model in one checkpoint. Now every step pays for a second forward pass, and the run still dies in the same place: the peak has not moved by a byte.
+#
+# A checkpoint throws saved tensors away, and computes them again when backward needs them. Where you put it decides whether that helps.
+#
+# **After this chapter you can**
+#
+# - say what a checkpoint keeps, what it runs again, and how often;
+# - write one yourself, with the random numbers right;
+# - choose where to cut from a formula, and know when the famous square root is wrong;
+# - keep the matrix products and redo the rest, and count the bytes of both stores.
+#
+# **Time:** about 110 minutes, 75 of them for the exercises (both are estimates). **Needs:** chapter 02 (the ledger of saved tensors). What is said about
+# PyTorch here was seen on version 2.13, on a CPU.
+#
+# **Three questions.** If you can answer them, skip to [chapter 04](../04-custom-function/04-custom-function.ipynb).
+#
+# <details><summary>1. A stack of 48 transformer blocks: seven checkpoints, about √48, or one per block?</summary>
+#
+# One per block. The square root holds for layers that keep no more than their input. A transformer block keeps many times its input, so rebuilding seven blocks at once costs far more
+# than keeping 48 inputs.
+# </details>
+# <details><summary>2. A checkpointed block contains BatchNorm in training mode. What changes?</summary>
+#
+# The gradients do not. But the forward runs twice, so the running statistics are updated twice per step.
+# </details>
+# <details><summary>3. The weights get no gradient after you froze the embedding. The checkpoint is reentrant. Why?</summary>
+#
+# The reentrant variant is an autograd.Function whose inputs are the arguments. When none of them requires a gradient, the output does not either, and the
+# graph ends there.
+# </details>
+
+# %% [markdown]
 # ## 1. What is kept, what is redone
 #
-# `torch.utils.checkpoint.checkpoint(fn, *args, use_reentrant=False)` runs `fn(*args)`, and keeps the tensors among `args` instead of everything that `fn` saves. In
-# backward it runs `fn` again, this time keeping what is needed, and goes on as usual. (The text writes the name in full, because an exercise below is called `checkpoint`.)
+# `torch.utils.checkpoint.checkpoint(fn, *args, use_reentrant=False)` runs `fn(*args)`. It keeps the tensors among `args`, and nothing of what `fn` saves. In
+# backward it runs `fn` again, keeps what is needed this time, and goes on as usual. (The text writes the name in full, because an exercise below is called `checkpoint`.)
 #
 # **Predict.** The MLP of chapter 02 packs 5 tensors and 2,686,976 bytes. How many under a checkpoint with the arguments `x, w1, w2`?
 
@@ -86,37 +93,36 @@ print(f"checkpoint: {len(redone)} tensors, {redone.packed_bytes:,} bytes  {[entr
 # %% [markdown]
 # Three: its inputs. The two results of 256 KiB in between are gone. The weights are references, so what remains *as memory* is `x` alone.
 #
-# **Predict.** Two timelines of live bytes for six layers of Linear and Tanh: plain, and with the six layers under one checkpoint. Which peak is higher, and where does it stand?
+# **Predict.** Six layers of Linear and Tanh, one training step: plain, with one checkpoint around all six, and cut into three. Which peak is the highest, and in which phase?
 
 # %% tags=["demo"]
-import matplotlib.pyplot as plt
-
 from autograder.lab import plot_timeline, trace
 
 six = nn.Sequential(*[nn.Sequential(nn.Linear(64, 64), nn.Tanh()) for _ in range(6)])
 batch = torch.randn(256, 64)
-six(batch).sum().backward()  # fills .grad, so that both runs find it there
+six(batch).sum().backward()  # fills .grad, so that every run finds it there
 
 ways = {
     "plain": lambda: six(batch).sum().backward(),
     "one checkpoint": lambda: torch.utils.checkpoint.checkpoint(six, batch, use_reentrant=False).sum().backward(),
-    "three checkpoints": lambda: torch.utils.checkpoint.checkpoint_sequential(six, 3, batch, use_reentrant=False).sum().backward(),
+    "three segments": lambda: torch.utils.checkpoint.checkpoint_sequential(six, 3, batch, use_reentrant=False).sum().backward(),
 }
-figure, panels = plt.subplots(3, 1, figsize=(9, 8), sharey=True, layout="constrained", facecolor="white")
-for axes, (name, way) in zip(panels, ways.items()):
-    seen = trace(way)
-    plot_timeline(seen, title=name, peaks=1, axes=axes)
-    print(f"{name:<18} peak {seen.peak:>9,} bytes")
-plt.show()
+seen = {name: trace(way) for name, way in ways.items()}
+for name, run in seen.items():
+    print(f"{name:<16} peak {run.peak:>9,} bytes, {len(run.moments):>4} operations")
+plot_timeline(seen)
 
 # %% [markdown]
-# **Explain.** Plain: bytes pile up during forward and are let go during backward. One checkpoint around everything: forward stays flat, but backward
-# first rebuilds the whole pile. The peak has moved, not shrunk. Several checkpoints: backward rebuilds one segment at a time. That is the point of segments, and section 4 makes a law of it.
+# **Explain.** Read the three panels on their common axis.
+#
+# - Plain: bytes pile up during forward, and are let go during backward.
+# - One checkpoint around everything: forward stays flat, but backward first rebuilds the whole pile. The peak has moved, not shrunk. The run is longer: that is the price.
+# - Three segments: backward rebuilds one segment at a time. That is the point of segments. Section 4 makes a law of it. (The last of the three runs plainly, so this run is shorter than the one above.)
 #
 # ### Exercise: `forwards`
 # Difficulty: ●●○○○ · about 8 minutes
 #
-# This function counts how often `work` runs.
+# The next cell counts how often a function `work` runs in one training step, in four cases. Read it, and predict the four counts.
 
 # %% nbgrader={"grade": false, "grade_id": "setup-runs", "locked": true, "schema_version": 3, "solution": false, "task": false}
 def runs(case: str) -> int:
@@ -144,7 +150,7 @@ def runs(case: str) -> int:
 
 
 # %% [markdown]
-# Write down your prediction before you call it.
+# Write down your prediction before you call `runs`.
 #
 # <details><summary>Stuck?</summary>
 #
@@ -152,34 +158,43 @@ def runs(case: str) -> int:
 # </details>
 # <details><summary>Still stuck?</summary>
 #
-# Nested: forward runs `work`. Backward redoes the *outer* function in order to get exp's output, which runs `work` on the way. Now the graph has the inner
-# checkpoint in it, with its saved tensors thrown away again. What does the backward of `work` need?
+# Nested: backward redoes the *outer* function in order to get exp's output, and runs `work` on the way, inside the inner checkpoint. What does an inner checkpoint do with saved tensors?
 # </details>
 
 # %% nbgrader={"grade": false, "grade_id": "forwards", "locked": false, "schema_version": 3, "solution": true, "task": false}
-# How often does `work` run? Replace the zeros.
-forwards = {"plain": 0, "checkpoint": 0, "nested": 0, "no_backward": 0}
+# How often does `work` run? Replace every None.
+forwards = {"plain": None, "checkpoint": None, "nested": None, "no_backward": None}
 ### BEGIN SOLUTION
+# Why this shape: forward always counts one. Each checkpoint adds one when backward needs something from inside it, and "nested" has two of them.
 forwards = {"plain": 1, "checkpoint": 2, "nested": 3, "no_backward": 1}
 ### END SOLUTION
 
 # %% nbgrader={"grade": true, "grade_id": "check-forwards", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+def said(case):
+    """Your prediction; a blank is no wrong answer."""
+    if forwards[case] is None:
+        raise NotImplementedError("There is no prediction yet.")
+    return forwards[case]
+
+
 check = Check("forwards", points=2)
-check("plain", lambda: forwards["plain"], runs("plain"), wrong={2: "Without a checkpoint nothing is redone: backward uses what forward saved."})
-check("checkpoint", lambda: forwards["checkpoint"], runs("checkpoint"),
+check("plain", lambda: said("plain"), runs("plain"), wrong={2: "Without a checkpoint nothing is redone: backward uses what forward saved."})
+check("checkpoint", lambda: said("checkpoint"), runs("checkpoint"),
       wrong={1: "The checkpoint saved nothing of what work needs, so backward runs work again.", 3: "Forward once, backward once more. There is no third run."})
-check("nested", lambda: forwards["nested"], runs("nested"),
+check("nested", lambda: said("nested"), runs("nested"),
       wrong={2: "Redoing the outer function runs work a second time, but the inner checkpoint throws its saved tensors away again: one more.",
              1: "Both checkpoints throw away what work saved, so work runs again.",
              4: "Each level redoes once: forward, the outer redo, the inner redo. Levels add up, they do not multiply here."})
-check("no_backward", lambda: forwards["no_backward"], runs("no_backward"),
+check("no_backward", lambda: said("no_backward"), runs("no_backward"),
       wrong={2: "Nothing is redone in advance. Without backward, work ran in forward only."})
 check.report()
 
 # %% [markdown]
 # ### Early stop
 #
-# The redo ends as soon as the last tensor that was saved has been computed again. **Predict.** A checkpoint over Linear, Tanh, and a module that only adds one. Which of them run again?
+# The redo ends as soon as everything that was saved has been saved again.
+#
+# **Predict.** A checkpoint around Linear, Tanh, and a module that only adds one. Which of them run again?
 
 # %% tags=["demo"]
 class Says(nn.Module):
@@ -205,7 +220,50 @@ with torch.utils.checkpoint.set_checkpoint_early_stop(False):
     out.sum().backward()
 
 # %% [markdown]
-# The addition saved nothing, so nobody waits for it. In a transformer block this spares the tail after the last product.
+# The addition saved nothing, so nobody waits for it.
+#
+# **Predict** for a transformer block with its six Linears. Its last operations are the Linear `down` and an addition. Which of the six run again?
+
+# %% tags=["demo"]
+ran = []
+block = Block(64, 4, 256)
+linears = {name: item for name, item in block.named_children() if isinstance(item, nn.Linear)}
+for name, item in linears.items():
+    item.register_forward_hook(lambda item, args, out, name=name: ran.append(name))  # after the product
+out = torch.utils.checkpoint.checkpoint(block, torch.randn(2, 8, 64, requires_grad=True), use_reentrant=False)
+print("forward: ", *ran)
+ran.clear()
+out.sum().backward()
+print("backward:", *ran)
+size = {name: item.weight.numel() for name, item in linears.items()}
+print(f"spared: {size['down'] / sum(size.values()):.0%} of the multiplications of the Linears")
+
+# %% [markdown]
+# Five of six. The last thing that the block saves is the *input* of `down`, and that is saved before the product is computed. So early stop spares the last product itself, and everything after it. With an MLP four times as
+# wide as the model, that is a third of the Linears' work.
+#
+# **Predict.** Now nest checkpoints: one inside another, up to four deep. How often does the innermost function run, when nothing else is in them? And when each level takes an exponential after the inner one?
+
+# %% tags=["demo"]
+def runs_at_depth(depth, then=lambda x: x):
+    """How often the innermost function runs in one training step, `then` applied after each inner checkpoint."""
+    calls = []
+    fn = lambda x: calls.append(1) or x.sin()
+    for level in range(depth):
+        inner = fn if level == 0 else lambda x, fn=fn: then(fn(x))
+        fn = lambda x, inner=inner: torch.utils.checkpoint.checkpoint(inner, x, use_reentrant=False)
+    fn(torch.ones(3, requires_grad=True)).sum().backward()
+    return len(calls)
+
+
+print("depth                               ", [1, 2, 3, 4])
+print("nothing after the inner checkpoint  ", [runs_at_depth(depth) for depth in (1, 2, 3, 4)])
+print("an exponential after each inner one ", [runs_at_depth(depth, torch.exp) for depth in (1, 2, 3, 4)])
+with torch.utils.checkpoint.set_checkpoint_early_stop(False):
+    print("nothing after it, early stop off    ", [runs_at_depth(depth) for depth in (1, 2, 3, 4)])
+
+# %% [markdown]
+# In a pure nest the outer levels have saved nothing, so early stop ends their redo before it begins any work: two runs at any depth. Every level that saves something after its inner checkpoint adds one run.
 
 # %% [markdown]
 # ## 2. Running twice has consequences
@@ -231,8 +289,8 @@ print("BatchNorm counted", norm.num_batches_tracked.item(), "batches in one step
 # %% [markdown]
 # **Explain.**
 #
-# - With the state restored, both runs draw the same mask. Without, the gradient belongs to another mask than the output: no error, just wrong.
-# - Side effects happen twice. Counters, caches, BatchNorm's statistics, prints. A function under a checkpoint should have none, or not mind.
+# - With the random state restored, both runs draw the same mask. Without, the gradient belongs to another mask than the output. There is no error, it is just wrong.
+# - Side effects happen twice. Counters, caches, prints, BatchNorm's statistics. A function under a checkpoint should have none, or not mind.
 #
 # When the second run saves fewer tensors than the first, the non-reentrant variant notices:
 
@@ -251,19 +309,14 @@ except torch.utils.checkpoint.CheckpointError as error:
     print("CheckpointError:", str(error).split("\n\n")[0])
 
 # %% [markdown]
-# <details><summary>Help: "CheckpointError: ... A different number of tensors was saved during the original forward and recomputation"</summary>
-#
-# Something that the function reads changed between forward and backward: a global flag, `model.eval()`, a cache filled by the first run, autocast switched on only once.
-# </details>
-# <details><summary>Help: "UserWarning: None of the inputs have requires_grad=True. Gradients will be None"</summary>
-#
-# The reentrant variant, and no argument requires a gradient. Use `use_reentrant=False`. The next cell shows it.
-# </details>
+# Something that `moody` reads had changed between forward and backward. In real code that is a global flag, a call of `model.eval()`, or a cache that the first run filled. Autocast is no such case: a checkpoint remembers its state and restores it.
 #
 # ### Two variants
 #
-# The older *reentrant* variant is an `autograd.Function`: backward runs a whole new backward inside. The *non-reentrant* one works with saved-tensor hooks and leaves the graph of
-# `fn` in place. **Predict:** a frozen input and a Linear with trainable weights. Which variant trains the weights?
+# The older *reentrant* variant is an `autograd.Function`: its backward runs a whole new backward inside. The *non-reentrant* one works with saved-tensor hooks, and leaves the graph of
+# `fn` in place.
+#
+# **Predict.** A frozen input, and a Linear with trainable weights. Which variant trains the weights?
 
 # %% tags=["demo"]
 import warnings
@@ -285,9 +338,7 @@ except RuntimeError as error:
 # %% [markdown]
 # ## 3. Write one
 #
-# You write the older kind, because it is short and shows everything that matters: an `autograd.Function` whose forward runs `fn` without a graph, and whose backward runs `fn` again with one.
-#
-# A skeleton of the idea:
+# You write the older kind, because it is short and shows everything that matters. It is an `autograd.Function`. Its forward runs `fn` without a graph; its backward runs `fn` again with one.
 #
 # ```
 # forward:   remember fn, the RNG state, the arguments (tensors by ctx.save_for_backward)   ->  run fn without a graph
@@ -301,23 +352,16 @@ except RuntimeError as error:
 # ### Exercise: `checkpoint`
 # Difficulty: ●●●●○ · about 30 minutes
 #
+# Write a checkpoint of your own: the outputs and gradients of a plain run, with nothing kept but the tensor arguments.
+#
 # <details><summary>Stuck?</summary>
 #
-# `apply` gives back one gradient per input: None for `fn`, for the anchor, for every argument that is no tensor. Grad mode is off in `forward` and in `backward`; `torch.enable_grad()` turns it on. `torch.get_rng_state()` and
+# `apply` gives back one gradient per input: None for `fn`, for the anchor, and for every argument that is no tensor. Grad mode is off in `forward` and in `backward`; `torch.enable_grad()` turns it on. `torch.get_rng_state()` and
 # `torch.set_rng_state()` are the CPU's generator; `torch.random.fork_rng(devices=[])` puts it back at the end of a block.
 # </details>
 # <details><summary>Still stuck?</summary>
 #
-# Fresh leaves: `tensor.detach().requires_grad_(tensor.requires_grad)`. Inner backward: `torch.autograd.backward(outputs, grads)`, only over outputs that require a gradient. Arguments that are
-# no tensors stay on `ctx`. Keep the places of the tensors there too: an argument may be None itself, so a None does not say that a tensor stood there.
-# </details>
-# <details><summary>Help: "element 0 of tensors does not require grad and does not have a grad_fn"</summary>
-#
-# The second run of `fn` recorded no graph: grad mode is off inside `backward`. Wrap it in `with torch.enable_grad():`.
-# </details>
-# <details><summary>Help: "_CheckpointBackward returned an incorrect number of gradients (expected 4, got 2)"</summary>
-#
-# `backward` returns one value per argument of `apply`, `fn` and the anchor among them, None where there is no gradient.
+# Start with one tensor in and one tensor out, and get the fresh leaf right: it must be detached, and require a gradient exactly where the argument did. Then think of the places of the arguments: an argument may be None itself, so a None does not say that a tensor was there.
 # </details>
 
 # %% nbgrader={"grade": false, "grade_id": "checkpoint", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -339,6 +383,8 @@ def checkpoint(fn: Callable, *args):
         RNG as it found it. Double backward and autograd.grad over closed-over parameters are not asked.
     """
     ### BEGIN SOLUTION
+    # Why this shape: everything that one call has to remember is on its own ctx, so calls cannot mix. The anchor comes first, so the gradients
+    # of the arguments follow in order. torch.autograd.backward fills .grad of closed-over parameters, which autograd.grad would not.
     class Redo(torch.autograd.Function):
         @staticmethod
         def forward(ctx, anchor, *args):
@@ -410,36 +456,21 @@ def function_nodes():
     return found
 
 
-a, b = torch.tensor([0.5, -1.0, 2.0]), torch.tensor([3.0, 0.25, -2.0])
-check = Check("checkpoint", points=6)
-check("the output is fn's", lambda: checkpoint(scaled, a, 2.0, b), (a * 2.0).sin() * b, hint="Return what fn returns.")
-check("gradients of the arguments", lambda: grads_of(checkpoint, scaled, a, 2.0, b), grads_of(plainly, scaled, a, 2.0, b),
-      wrong=[(lambda v: v == [None, None], "No gradient arrived. backward returns one value per argument of apply, in their order."),
-             (lambda v: abs(v[0][0] - 32.734707) < 1e-3, "The gradients are twice as large: the inner backward went on into the caller's own tensors, and then you returned the gradient as well. Detach the arguments before the second run.")],
-      hint="Run fn again on fresh leaves, go backward through that small graph, and return the leaves' gradients.")
-check("the node is that of a Function of yours", lambda: function_nodes(), ["yours"], weight=8,
-      wrong=[([], "There is no autograd.Function node in the graph: fn ran plainly, or torch's own checkpoint did the work. Write a Function with a forward and a backward."),
-             (lambda v: "torch's" in v, "That is torch's own checkpoint. Write a Function of yours.")],
-      hint="Call apply of one autograd.Function, written by you, once.")
-check("only the tensor arguments are saved", lambda: saved_shapes(lambda: checkpoint(scaled, a.clone().requires_grad_(), 2.0, b[:1].clone().requires_grad_())), [(1,), (3,)], weight=2,
-      wrong=[([], "Nothing was saved with save_for_backward. Tensors that are kept as attributes of ctx go round the hooks and the in-place check."),
-             (lambda v: len(v) > 2, "More than the two tensor arguments was saved. Results in between are what a checkpoint does not keep, and the RNG state and the anchor need not be saved tensors.")])
-### BEGIN HIDDEN TESTS
-x, y = torch.randn(4, 3), torch.randn(4, 3)
-weight = torch.randn(3, 3)
+x, y = torch.linspace(-1.0, 1.5, 12).view(4, 3), torch.linspace(2.0, -1.0, 12).view(4, 3)
+weight = torch.tensor([[0.5, -1.0, 2.0], [1.5, 0.25, -0.5], [-2.0, 1.0, 0.75]])
 
 
-def counted():
-    """How often fn had run after forward, and after backward."""
+def counted(outputs=1):
+    """How often fn, with that many outputs, had run after forward, and after backward."""
     calls = []
 
     def fn(x):
         calls.append(1)
-        return x.sin().exp()
+        return x.sin().exp() if outputs == 1 else tuple((x * i).exp() for i in range(1, outputs + 1))
 
     out = checkpoint(fn, torch.ones(3, requires_grad=True))
     first = len(calls)
-    out.sum().backward()
+    (out if outputs == 1 else sum(out)).sum().backward()
     return first, len(calls)
 
 
@@ -520,23 +551,68 @@ def in_order(call):
     return p.grad, q.grad
 
 
+a, b = torch.tensor([0.5, -1.0, 2.0]), torch.tensor([3.0, 0.25, -2.0])
+check = Check("checkpoint", points=6)
+check("the output is fn's", lambda: checkpoint(scaled, a, 2.0, b), (a * 2.0).sin() * b, hint="Return what fn returns.")
+check("gradients of the arguments", lambda: grads_of(checkpoint, scaled, a, 2.0, b), grads_of(plainly, scaled, a, 2.0, b),
+      wrong=[(lambda v: v == [None, None], "No gradient arrived. backward returns one value per argument of apply, in their order."),
+             (lambda v: abs(v[0][0] - 32.734707) < 1e-3, "The gradients are twice as large: the inner backward went on into the caller's own tensors, and then you returned the gradient as well. Detach the arguments before the second run.")],
+      hint="Run fn again on fresh leaves, go backward through that small graph, and return the leaves' gradients.")
+check("the node is that of a Function of yours", lambda: function_nodes(), ["yours"], weight=8,
+      wrong=[([], "There is no autograd.Function node in the graph: fn ran plainly, or torch's own checkpoint did the work. Write a Function with a forward and a backward."),
+             (lambda v: "torch's" in v, "That is torch's own checkpoint. Write a Function of yours.")],
+      hint="Call apply of one autograd.Function, written by you, once.")
+check("only the tensor arguments are saved", lambda: saved_shapes(lambda: checkpoint(scaled, a.clone().requires_grad_(), 2.0, b[:1].clone().requires_grad_())), [(1,), (3,)], weight=2,
+      wrong=[([], "Nothing was saved with save_for_backward. Tensors that are kept as attributes of ctx go round the hooks and the in-place check."),
+             (lambda v: len(v) > 2, "More than the two tensor arguments was saved. Results in between are what a checkpoint does not keep, and the RNG state and the anchor need not be saved tensors.")])
+check("one run in forward and one in backward, also with three outputs", lambda: [counted(), counted(3)], [(1, 2), (1, 2)],
+      wrong=[([(1, 1), (1, 1)], "fn ran once in all: what it computed was kept. A checkpoint throws it away and runs fn again in backward."),
+             (lambda v: v[0] == (1, 2) and v[1] == (1, 4), "fn ran once per output in backward. Run it once, and go backward from all its outputs together."),
+             (lambda v: v[0][0] == 1 and v[0][1] > 2, "Backward ran fn more than once. Run it once, with grad mode on: the same run gives the outputs and their graph."),
+             (lambda v: v[0][0] > 1, "Forward ran fn more than once.")],
+      hint="fn runs once when checkpoint is called, and once more in backward, however many outputs it has.")
+check("closed-over parameters", lambda: closure_grads(checkpoint, x.clone().requires_grad_()), closure_grads(plainly, x.clone().requires_grad_()),
+      wrong=[([None, None], "The parameters got no gradient. torch.autograd.backward fills .grad of every leaf; autograd.grad over the arguments does not.")],
+      hint="The parameters that fn closes over get gradients as in a plain run, in their .grad.")
+check("closed-over parameters, and no argument requires a gradient", lambda: closure_grads(checkpoint, x), closure_grads(plainly, x),
+      hint="No argument requires a gradient, yet the parameters need theirs. An extra input that requires one, an anchor, keeps the node in the graph.")
+check("three outputs, one of them without a gradient", lambda: tuple_result(checkpoint), tuple_result(plainly),
+      hint="fn may return a tuple; each output has its own incoming gradient, and one that requires none is left out of the inner backward.")
+check("a tuple of one tensor", lambda: type(one_of_a_tuple(checkpoint)).__name__, "tuple", hint="fn returned a tuple of one tensor. Return a tuple of one tensor too.")
+check("None, a number, a string, a dict and integers pass", lambda: grads_of(checkpoint, mixed, None, x, 2, torch.tensor([0, 2]), "rows", {"factor": y[:2]}), grads_of(plainly, mixed, None, x, 2, torch.tensor([0, 2]), "rows", {"factor": y[:2]}),
+      hint="Arguments may be ints, strings, dicts, None or integer tensors. They reach fn unchanged, both times, and have no gradient.")
+check("integers are saved like other tensors", lambda: saved_shapes(lambda: checkpoint(mixed, None, x.clone().requires_grad_(), 2, torch.tensor([3]), "rows", {"factor": 3.0})), [(1,), (4, 3)],
+      wrong=[([(4, 3)], "The integer tensor was not saved. Kept as an attribute of ctx, it goes round the hooks and the in-place check: save every tensor, whatever its dtype.")],
+      hint="Save the tensors among the arguments, all of them and nothing else.")
+check("one tensor in two places", lambda: grads_of(lambda fn, t: checkpoint(fn, t, t), lambda p, q: (p * q).sin(), a), grads_of(lambda fn, t: fn(t, t), lambda p, q: (p * q).sin(), a),
+      hint="The same tensor stands in two places. Each place needs a leaf of its own, and returns that leaf's gradient; the engine adds the two.")
+check("the second run draws the same mask", lambda: dropout_run(checkpoint), dropout_run(plainly),
+      hint="The gradient must belong to the mask of the first run. Save torch.get_rng_state() before the first run and set it before the second; the seed alone does not tell how much was drawn since.")
+check("two calls draw two masks, and each gets its own back", lambda: [two_in_a_row(checkpoint), in_order(checkpoint)], [two_in_a_row(plainly), in_order(plainly)],
+      hint="Forward draws from the generator and moves it on, as fn does; only backward puts it back. And each call needs its own fn, arguments and RNG state when backward comes: keep them on ctx.")
+check("backward leaves the generator as it found it", lambda: drawn_after_backward(checkpoint), drawn_after_backward(plainly),
+      hint="What is drawn after backward is not what would have been drawn without it. Put the state back: torch.random.fork_rng(devices=[]), or get_rng_state and set_rng_state.")
+### BEGIN HIDDEN TESTS
+x, y = torch.randn(4, 3), torch.randn(4, 3)
+weight = torch.randn(3, 3)
 check("fn runs once in forward and once in backward", lambda: counted(), (1, 2), weight=6,
       wrong={(1, 1): "fn ran once in all: what it computed was kept. A checkpoint throws it away and runs fn again in backward.",
              (1, 3): "Backward ran fn twice. Run it once, with grad mode on: the same run gives the outputs and their graph.",
              (2, 3): "Forward ran fn twice."},
       hint="fn runs once when checkpoint is called, and once more in backward.")
-check("parameters that fn closes over", lambda: closure_grads(checkpoint, x.clone().requires_grad_()), closure_grads(plainly, x.clone().requires_grad_()),
+check("one run in backward for two outputs", lambda: counted(2), (1, 2),
+      wrong={(1, 3): "fn ran once per output in backward. Run it once, and go backward from all its outputs together."},
+      hint="fn runs once when checkpoint is called, and once more in backward, however many outputs it has.")
+check("parameters that fn closes over", lambda: closure_grads(checkpoint, x.clone().requires_grad_()), closure_grads(plainly, x.clone().requires_grad_()), weight=2,
       wrong=[([None, None], "The parameters got no gradient. torch.autograd.backward fills .grad of every leaf; autograd.grad over the arguments does not.")],
       hint="The parameters that fn closes over lost their gradients, or have wrong ones. torch.autograd.backward fills .grad of every leaf; autograd.grad over the arguments does not.")
 check("no argument requires a gradient", lambda: closure_grads(checkpoint, x), closure_grads(plainly, x), weight=2,
-      wrong={RuntimeError: "Backward could not start: no input of the Function required a gradient. Give it an anchor that does."},
       hint="No argument requires a gradient, yet the parameters need theirs. An extra input that requires one, an anchor, keeps the node in the graph.")
 check("no tensor among the arguments", lambda: closure_grads(lambda fn, *rest: checkpoint(lambda scale: fn(scale * x), 2.0)), closure_grads(lambda fn, *rest: fn(2.0 * x)),
       hint="fn may have no tensor argument at all; the anchor keeps the node in the graph.")
 check("gradients of parameters accumulate", lambda: closure_grads(checkpoint, x.clone().requires_grad_(), backwards=2), closure_grads(plainly, x.clone().requires_grad_(), backwards=2),
       hint="A second backward adds to .grad of the parameters.")
-check("a tuple of outputs", lambda: tuple_result(checkpoint), tuple_result(plainly),
-      wrong={RuntimeError: "One output of the tuple requires no gradient: leave it out of the inner backward."},
+check("a tuple of outputs", lambda: tuple_result(checkpoint), tuple_result(plainly), weight=2,
       hint="fn may return a tuple; each output has its own incoming gradient, and one that requires none is left out of the inner backward.")
 check("a tuple of one", lambda: one_of_a_tuple(checkpoint), one_of_a_tuple(plainly), hint="fn returned a tuple of one tensor. Return a tuple of one tensor too.")
 check("an argument from a graph, and its leaf", lambda: grads_of(lambda fn, t: checkpoint(fn, t * 3.0, t), lambda p, q: p.sin() * q, x), grads_of(lambda fn, t: fn(t * 3.0, t), lambda p, q: p.sin() * q, x),
