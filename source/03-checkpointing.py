@@ -639,42 +639,77 @@ check("the generator is left as found", lambda: drawn_after_backward(checkpoint)
 check.report()
 
 # %% [markdown]
-# ## 4. Segments and the square root
+# ## 4. Where to cut
 #
-# Take `n` equal layers, each keeping one unit of activations. In `s` segments, forward keeps `s` inputs. Backward rebuilds one segment at a time: `n / s` units. At the peak about
+# Cut a stack of `n` equal layers into `s` segments, each under a checkpoint of its own. What is alive at the peak? Watch the simplest stack that there is: each layer is `kept` sines in a row, so it saves exactly
+# `kept` tensors of the size of its input.
 #
-# `s + ceil(n / s)` units
+# **Predict** the three peaks, in inputs: 6 layers in 3 segments when a layer keeps 1, the same when a layer keeps 4, and 6 segments when a layer keeps 4.
+
+# %% tags=["demo"]
+def cut_sines(n_layers, segments, kept):
+    """One training step of n_layers equal layers in equal segments, each under a checkpoint."""
+
+    def segment(x):
+        for _ in range(n_layers // segments * kept):
+            x = x.sin()
+        return x
+
+    x = torch.randn(256, requires_grad=True) * 1.0  # 1 KiB: one unit of the model
+    for _ in range(segments):
+        x = torch.utils.checkpoint.checkpoint(segment, x, use_reentrant=False)
+    x.sum().backward()
+
+
+plot_timeline({f"6 layers that keep {kept}, {segments} segments": trace(cut_sines, 6, segments, kept) for segments, kept in ((3, 1), (3, 4), (6, 4))})
+
+# %% [markdown]
+# One KiB is one unit here: the input of one layer. In forward there is a staircase with one step per segment: its input, and nothing else stays. Each saw tooth in backward is one segment that is rebuilt and let go.
 #
-# are alive. **Predict** for 36 layers: the peak with 1, 6 and 36 segments; and where the minimum is.
+# (The measured peak is one unit above the model of the next exercise: a gradient is under way as well. And the model counts a segment's input beside what its layers keep, though the first layer keeps that very tensor.
+# These small things cancel or stay the same, wherever you cut.)
 #
 # ### Exercise: `peak_units`
-# Difficulty: ●○○○○ · about 3 minutes
+# Difficulty: ●●○○○ · about 8 minutes
+#
+# Find the closed form of the peak in the model that the docstring describes: how many units are alive at the highest moment? The pictures above tell you when that is.
 #
 # <details><summary>Stuck?</summary>
 #
-# The longest segment decides, so round up. `math.ceil` does, and so does `-(-a // b)` without a detour over floats.
+# The highest moment is in the first saw tooth: when the first segment has been rebuilt, and nothing has been let go. Which two kinds of tensors are alive then?
 # </details>
 # <details><summary>Still stuck?</summary>
 #
-# Two parts are alive together: `segments` inputs, and the layers of the one segment that is being rebuilt.
+# 10 layers in 4 segments: write down the four lengths. Which of them is the peak made of? Python rounds up with `-(-a // b)`, without a detour over floats.
 # </details>
 
 # %% nbgrader={"grade": false, "grade_id": "peak_units", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def peak_units(n_layers: int, segments: int) -> int:
-    """Model of the peak: inputs of all segments, and all layers of the longest one.
+def peak_units(n_layers: int, segments: int, kept: int = 1) -> int:
+    """The most units that are alive at one moment of a checkpointed training step. One unit is a layer's input.
+
+    The model, event by event:
+
+    - The layers are cut into `segments` runs, whose lengths differ by at most one. No run is shorter than the one before it.
+    - Forward: every run keeps its input, one unit, and nothing else.
+    - Backward takes the runs from the last to the first. It redoes the run: each of its layers now keeps `kept` units, beside the run's input.
+      When all are kept, backward goes through the run, and then lets go of all of this and of the input.
+    - Weights, gradients and outputs do not count.
 
     Parameters
     ----------
     n_layers, segments : int
         1 <= segments <= n_layers.
+    kept : int
+        What one layer saves for backward, in units of its input; at least 1.
 
     Returns
     -------
     int
-        segments + ceil(n_layers / segments), in units of one layer's activations.
     """
     ### BEGIN SOLUTION
-    return segments + -(-n_layers // segments)
+    # Why this shape: at the highest moment every run's input is there, and the longest run, the last one, is rebuilt whole. Rounding up the
+    # layers, not the units, because a layer is in one run or in the other.
+    return segments + -(-n_layers // segments) * kept
     ### END SOLUTION
 
 
@@ -682,22 +717,43 @@ def peak_units(n_layers: int, segments: int) -> int:
 check = Check("peak_units", points=1)
 check("64 layers in 8 segments", lambda: peak_units(64, 8), 16,
       wrong={8: "You counted one of the two parts. Inputs of the segments and the segment that is redone are alive together.", 72: "Only one segment is redone at a time, not all layers."},
-      hint="An int is asked: segments + ceil(n_layers / segments).")
+      hint="Count what is alive when the first segment has been rebuilt.")
 check("10 layers in 4 segments", lambda: peak_units(10, 4), 7,
       wrong={3: "You counted one of the two parts. Inputs of the segments and the segment that is redone are alive together.",
-             14: "Only one segment is redone at a time, not all layers.", 6: "The longest segment decides: round up.", 6.5: "A layer is kept whole or not at all: round up, to an int."})
+             14: "Only one segment is redone at a time, not all layers.", 6: "The longest segment decides: round up.", 6.5: "A layer is kept whole or not at all: round up, to an int."},
+      hint="Count what is alive when the first segment has been rebuilt.")
+check("6 layers in 3 segments, a layer keeps four", lambda: peak_units(6, 3, kept=4), 11,
+      wrong={5: "kept was not used: every layer that is rebuilt keeps that many units.", 20: "The input of a segment is one unit, whatever a layer keeps.",
+             8: "You counted one of the two parts. Inputs of the segments and the segment that is redone are alive together."},
+      hint="It is the second picture above, less the one unit of a gradient.")
+check("7 layers in 3 segments, a layer keeps two", lambda: peak_units(7, 3, kept=2), 9,
+      wrong={8: "Round the layers up, then multiply: a layer is in one segment or in the other.", 7: "The longest segment decides: round up."},
+      hint="The longest segment has three layers.")
 ### BEGIN HIDDEN TESTS
-n, s = int(torch.randint(20, 90, ())), int(torch.randint(3, 15, ()))
-check("another chain", lambda: [peak_units(n, s), peak_units(n + 1, s), peak_units(n + 2, s)], [s - (-(n + i) // s) for i in range(3)],
-      hint="The longest segment has ceil(n_layers / segments) layers; the result is an int.")
-check("the ends", lambda: [peak_units(n, 1), peak_units(n, n), peak_units(1, 1)], [n + 1, n + 1, 2],
+n, s, kept = int(torch.randint(20, 90, ())), int(torch.randint(3, 15, ())), int(torch.randint(2, 30, ()))
+check("another chain", lambda: [peak_units(n, s), peak_units(n + 1, s), peak_units(n + 2, s)], [s - (-(n + i) // s) for i in range(3)], weight=2,
+      hint="All inputs count one unit each, and the longest segment decides; the result is an int.")
+check("layers that keep more", lambda: [peak_units(n + i, s, kept=kept) for i in range(3)], [s - (-(n + i) // s) * kept for i in range(3)], weight=2,
+      hint="Inputs count one unit each, whatever a layer keeps. Each layer of the longest segment counts kept units.")
+check("the ends", lambda: [peak_units(n, 1), peak_units(n, n), peak_units(1, 1), peak_units(n, 1, kept=5), peak_units(n, n, kept=5)], [n + 1, n + 1, 2, 5 * n + 1, n + 5], weight=2,
       hint="With one segment everything is rebuilt at once; with one per layer all inputs are kept.")
 ### END HIDDEN TESTS
 check.report()
 
 # %% [markdown]
+# <details><summary>The law, once <code>peak_units</code> passes</summary>
+#
+# With `a` for the bytes of a layer's input and `A` for all that a layer saves, the peak is about
+#
+# `s · a + (n / s) · A` bytes.
+#
+# The first part grows with `s`, the second falls. Both are equal, and their sum is lowest, at `s = √(n · A / a)`. When a layer keeps no more than its input, `A = a`, this is the famous `√n`.
+# </details>
+#
 # ### Exercise: `best_segments`
 # Difficulty: ●●○○○ · about 7 minutes
+#
+# Find the number of segments with the lowest peak in the same model, whole numbers and all.
 #
 # <details><summary>Stuck?</summary>
 #
@@ -705,25 +761,31 @@ check.report()
 # </details>
 # <details><summary>Still stuck?</summary>
 #
-# `min(range(1, n_layers + 1), key=...)` returns the first of equals, which is the smallest.
+# Python's `min` takes a `key`. Which of several equal candidates does it return, and which is asked for?
 # </details>
 
 # %% nbgrader={"grade": false, "grade_id": "best_segments", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def best_segments(n_layers: int) -> int:
-    """The number of segments with the lowest modeled peak, segments + ceil(n_layers / segments).
+def best_segments(n_layers: int, kept: float = 1) -> int:
+    """The number of segments with the lowest peak, in the model that `peak_units` describes.
+
+    Write the model out again: no exercise calls another one's answer.
 
     Parameters
     ----------
     n_layers : int
         At least 1.
+    kept : int or float
+        What one layer saves for backward, in units of its input; at least 1.
 
     Returns
     -------
     int
-        The smallest number that reaches the minimum.
+        Between 1 and n_layers: the smallest number that reaches the minimum.
     """
     ### BEGIN SOLUTION
-    return min(range(1, n_layers + 1), key=lambda segments: segments + -(-n_layers // segments))
+    # Why this shape: rounding up makes steps, so the minimum may lie away from the root, or be reached several times. Trying all is exact, and `min`
+    # returns the first of equals.
+    return min(range(1, n_layers + 1), key=lambda segments: segments + -(-n_layers // segments) * kept)
     ### END SOLUTION
 
 
@@ -732,26 +794,43 @@ check = Check("best_segments", points=2)
 check("64 layers", lambda: best_segments(64), 8, wrong={16: "This is the peak itself. The number of segments is asked."}, hint="Compute the model for every candidate and take the lowest.")
 check("10 layers", lambda: best_segments(10), 2,
       wrong={3: "3 segments reach the minimum too, but 2 is smaller. Rounding the square root does not see that.", 4: "4 segments reach the minimum too, but 2 is smaller.",
-             5: "5 segments reach the minimum too, but 2 is smaller.", 7: "This is the peak itself. The number of segments is asked."})
+             5: "5 segments reach the minimum too, but 2 is smaller.", 7: "This is the peak itself. The number of segments is asked."},
+      hint="Compute the model for every candidate and take the lowest.")
+check("7 layers", lambda: best_segments(7), 2,
+      wrong={1: "In one segment the peak is 8 units, in two it is 6. The segments need not be equally long.", 3: "3 segments reach the minimum too, but 2 is smaller.", 4: "4 segments reach the minimum too, but 2 is smaller."},
+      hint="Compute the model for every candidate and take the lowest.")
+check("48 layers that keep eighteen", lambda: best_segments(48, kept=18), 24,
+      wrong={6: "kept was not used: this is the answer for layers that keep no more than their input.", 29: "The root of n · kept is 29.4, but 29 segments have two layers in the longest, as 24 have, and five inputs more."},
+      hint="Compute the model for every candidate: inputs count one unit, a layer that is rebuilt counts kept.")
+check("5 layers that keep three", lambda: best_segments(5, kept=3), 5,
+      wrong={3: "With 3 segments the longest has two layers: 3 + 2 · 3 = 9 units. One per layer has 5 + 3 = 8."},
+      hint="Compute the model for every candidate, up to one segment per layer.")
+check("60 layers that keep much", lambda: best_segments(60, kept=60), 60,
+      hint="When a layer keeps much, one segment per layer is best. Compute the model for every candidate, not up to a limit.")
 ### BEGIN HIDDEN TESTS
-start = int(torch.randint(60, 300, ()))
-check("small chains", lambda: [best_segments(n) for n in range(1, 40)], [min(range(1, n + 1), key=lambda s: s + -(-n // s)) for n in range(1, 40)],
+start, more = int(torch.randint(60, 300, ())), int(torch.randint(2, 40, ()))
+check("small chains", lambda: [best_segments(n) for n in range(1, 40)], [min(range(1, n + 1), key=lambda s: s + -(-n // s)) for n in range(1, 40)], weight=2,
       hint="The ceiling makes steps: of several numbers with the same peak the smallest is asked, and rounding the square root does not find it.")
 check("long chains", lambda: [best_segments(start + n) for n in range(20)], [min(range(1, start + n + 1), key=lambda s: s + -(-(start + n) // s)) for n in range(20)],
       hint="Of several numbers with the same peak the smallest is asked; compute the model for every candidate.")
+check("layers that keep more", lambda: [best_segments(n, kept=more) for n in range(1, 60)], [min(range(1, n + 1), key=lambda s: s + -(-n // s) * more) for n in range(1, 60)], weight=3,
+      hint="Inputs count one unit, a layer that is rebuilt counts kept. Of several numbers with the same peak the smallest is asked.")
+check("kept need not be whole", lambda: [best_segments(start, kept=kept) for kept in (1.5, 18.25, 32.001)], [min(range(1, start + 1), key=lambda s: s + -(-start // s) * kept) for kept in (1.5, 18.25, 32.001)],
+      hint="kept may be any number from 1 on; only the number of layers in a segment is rounded.")
 check("hundreds of layers", lambda: [best_segments(n) for n in (442, 485, 962, 1850, 20_000)], [min(range(1, n + 1), key=lambda s: s + -(-n // s)) for n in (442, 485, 962, 1850, 20_000)],
       hint="The smallest number with the lowest peak moves away from the square root as n grows. Compute the model for every candidate, not for those next to the root or up to a limit.")
 ### END HIDDEN TESTS
 check.report()
 
 # %% [markdown]
-# ### The curve, measured
+# ### The curve, measured: where the square root holds
 #
-# 36 layers of Linear and Tanh. Tanh keeps its output, and the next Linear keeps the same storage: one unit per layer. The peak is measured by the tracer of chapter 02, in bytes, over a whole training step.
-# **Predict** what the extra time is.
+# 36 layers of Linear and Tanh. Tanh keeps its output, and the next Linear keeps the same storage. So such a layer keeps as much as its input, `A = a`. The peak is measured by the tracer of chapter 02, over a whole training step.
+#
+# **Predict.** Where is the minimum, and how high are both ends?
 
 # %% tags=["demo"]
-from autograder.lab import peak_bytes, plot_sweep, sweep_segments
+from autograder.lab import peak_bytes, plot_sweep
 
 n_layers, rows, width = 36, 128, 32
 unit = 4 * rows * width
@@ -759,25 +838,96 @@ deep = nn.Sequential(*[nn.Sequential(nn.Linear(width, width), nn.Tanh()) for _ i
 batch = torch.randn(rows, width)
 deep(batch).sum().backward()
 
+def sequential(layers, x, segments):
+    torch.utils.checkpoint.checkpoint_sequential(layers, segments, x, use_reentrant=False).sum().backward()
 
-def step(segments):
-    torch.utils.checkpoint.checkpoint_sequential(deep, segments, batch, use_reentrant=False).sum().backward()
 
-
-points = sweep_segments(step, [1, 2, 3, 6, 12, 18, 36], repeats=2)
+peaks = {s: peak_bytes(sequential, deep, batch, s) for s in (1, 2, 3, 6, 12, 18, 36)}
 plain = peak_bytes(lambda: deep(batch).sum().backward())
-print(f"{'segments':>8}{'peak, bytes':>14}{'in units':>10}{'model':>7}{'ms':>8}")
-for point in points:
-    model = point.segments + -(-n_layers // point.segments)
-    print(f"{point.segments:>8}{point.peak:>14,}{point.peak / unit:>10.2f}{model:>7}{1e3 * point.seconds:>8.1f}")
-print(f"{'plain':>8}{plain:>14,}{plain / unit:>10.2f}")
-plot_sweep(points, lambda s: unit * (s + n_layers / s), title="36 layers, one training step")
+for segments, peak in peaks.items():
+    print(f"{segments:>3} segments: {peak / unit:6.2f} inputs   model {segments + -(-n_layers // segments):>3}")
+plot_sweep(peaks, lambda s: unit * (s + n_layers / s), plain, (unit, "in inputs of a layer"), "36 layers of Linear and Tanh, one training step")
 
 # %% [markdown]
-# **Explain.** The measured peak is the model plus a constant, a fraction of a unit: a weight's gradient (32 × 32 elements) that is added to `.grad`, and the like. The minimum lies at √36 = 6 segments: with `s = √n` both parts are √n, and 2√n replaces n.
-# More segments than that cost memory again, because inputs are kept too. The extra work is one forward pass, however many segments there are. On layers as small as these the
-# checkpoint's own overhead shows as well, and it grows with the number of segments.
-# (With one segment the time is the plain time: `checkpoint_sequential` runs the *last* segment without a checkpoint, as it would be rebuilt at once anyway.)
+# **Explain.** The minimum lies at √36 = 6 segments, where both parts are 6. More segments cost memory again, because inputs are kept too. At both ends nothing is gained. The measured peak is the model and a constant of a fraction of a unit: small change, such as
+# a weight's gradient before it is added to `.grad`.
+#
+# ### Why one checkpoint per block wins
+#
+# Now 48 of the transformer blocks of chapter 02. "√48 is about 7, so cut into 6 or 8", says one colleague. "One per block", says another.
+#
+# **Predict.** How many times its own input does a block keep? Who is right?
+
+# %% tags=["demo"]
+many = nn.Sequential(*[Block(16, 2, 64) for _ in range(48)])
+tokens = torch.randn(2, 16, 16, requires_grad=True)
+sequential(many, tokens, 48)  # fills .grad
+
+a = tokens.nbytes
+A = saved_ledger(many[0], tokens, params=many[0].parameters()).storage_bytes
+print(f"a block keeps {A / a:.2f} times its input; the root of 48 is {48**0.5:.1f}, of 48 · A / a it is {(48 * A / a) ** 0.5:.1f}\n")
+peaks = {s: peak_bytes(sequential, many, tokens, s) for s in (4, 6, 8, 12, 16, 24, 48)}
+for segments, peak in peaks.items():
+    print(f"{segments:>3} segments: {peak / a:7.1f} inputs   model {segments + 48 // segments * A / a:7.1f}")
+plain = peak_bytes(lambda: many(tokens).sum().backward())
+plot_sweep(peaks, lambda s: s * a + 48 / s * A, plain, (a, "in inputs of a block"), "48 transformer blocks, one training step")
+
+# %% [markdown]
+# **Explain.** A block keeps many times its input: norms, q, k, v, attention weights, and the wide tensors of the MLP. So rebuilding a block is dear, and keeping an input is cheap. Six or eight segments peak at about twice what one per block does. The
+# lowest point is at 24 segments of two blocks, and one per block comes close to it.
+#
+# Between 24 and 48 there is nothing to win: the longest segment has two blocks at 25 segments as at 24. So one per block is the best of all as soon as `A / a` is larger than half the number of layers. And it needs no counting,
+# no list of layers to cut, and each block may be different. That is why libraries wrap block by block.
+#
+# **Predict** for the block of chapter 02's curve (hidden 4096, 32 heads, MLP 16384, sequence 2048): how large is `A / a`? Up to how many layers is one per block the best?
+
+# %% tags=["demo"]
+seq, hidden, heads, ffn = 2048, 4096, 32, 16384
+ratio = (8 * seq * hidden + heads * seq * seq + 2 * seq * ffn + 4 * seq) / (seq * hidden)
+print(f"A / a = {ratio:.2f}, so up to {int(2 * ratio)} layers")
+for s in (6, 16, 32):
+    print(f"32 layers in {s:>2} segments: {s + -(-32 // s) * ratio:6.1f} inputs")
+
+# %% [markdown]
+# ### What it costs
+#
+# A checkpointed forward runs twice. `checkpoint_sequential` leaves the *last* segment plain, because that would be rebuilt at once anyway.
+#
+# **Predict.** How many products do forward and redo of the 36 layers need, in 1, 2, 3, 6 and 36 segments? And with a checkpoint around every layer, the last too?
+
+# %% tags=["demo"]
+from torch.utils._python_dispatch import TorchDispatchMode
+
+
+class Products(TorchDispatchMode):
+    """Counts the products of forward and redo. Those of backward itself have another name, mm."""
+
+    count = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.count += func is torch.ops.aten.addmm.default
+        return func(*args, **(kwargs or {}))
+
+
+def products(step):
+    with Products() as seen:
+        step()
+    return seen.count
+
+
+def each():
+    h = batch
+    for layer in deep:
+        h = torch.utils.checkpoint.checkpoint(layer, h, use_reentrant=False)
+    h.sum().backward()
+
+
+print("segments                         ", [1, 2, 3, 6, 36])
+print("products by checkpoint_sequential", [products(lambda: sequential(deep, batch, s)) for s in (1, 2, 3, 6, 36)])
+print("every layer in a checkpoint      ", products(each))
+
+# %% [markdown]
+# With `s` segments `checkpoint_sequential` redoes (s - 1) / s of a forward pass. With one segment it redoes nothing: it *is* the plain run. With every segment under a checkpoint the extra work is one forward pass, less what early stop spares, wherever you cut. So the price hardly depends on the number of segments. Time is another matter: every checkpoint has a cost of its own, which shows when layers are small. Measure that on your device.
 #
 # **Predict.** 10 layers in 4 segments. How does `checkpoint_sequential` cut?
 
@@ -788,22 +938,20 @@ print("backward:")
 cuts.sum().backward()
 
 # %% [markdown]
-# Backward redoes 4, 5, then 2, 3, then 0, 1. The last four ran plainly. It rounds the length down and gives the rest to the last segment. (Seen on torch 2.13.) Yours will do better.
+# Backward redoes 4, 5, then 2, 3, then 0, 1. The last four ran plainly. It rounds the length down, and gives the rest to the last segment. Yours will do better.
 #
 # ### Exercise: `chain`
 # Difficulty: ●●●○○ · about 15 minutes
 #
+# Run a list of layers one after the other, cut into segments as equal as can be, with every segment under a checkpoint.
+#
 # <details><summary>Stuck?</summary>
 #
-# Cut points at `n * i // segments` for i from 0 to segments give lengths that differ by at most one.
+# Cut points at `n * i // segments`, for i from 0 to segments, give lengths that differ by at most one.
 # </details>
 # <details><summary>Still stuck?</summary>
 #
-# The function under the checkpoint must remember *its own* layers: `def run(x, part=part)`. A closure over the loop variable would see the last part when backward runs it.
-# </details>
-# <details><summary>Help: the weights' .grad is None</summary>
-#
-# Reentrant checkpoint, and `x` requires no gradient. Pass `use_reentrant=False`; do not call `x.requires_grad_()`, for x belongs to the caller.
+# The function under the checkpoint runs again in backward, when your loop is long over. Which layers does it see then, if it reads them from the loop's variable?
 # </details>
 
 # %% nbgrader={"grade": false, "grade_id": "chain", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -813,7 +961,7 @@ def chain(layers: list[Callable], x: torch.Tensor, segments: int) -> torch.Tenso
     Parameters
     ----------
     layers : list of callable
-        Each maps a tensor to a tensor. The list is not changed.
+        Each maps a tensor to a tensor; it need not be a Module. The list is not changed.
     x : Tensor
         Of any dtype: where the first layer is an embedding, integers.
     segments : int
@@ -822,8 +970,9 @@ def chain(layers: list[Callable], x: torch.Tensor, segments: int) -> torch.Tenso
     Returns
     -------
     Tensor
-        As running the layers one by one. Every run is checkpointed, the last too, and their lengths differ by at most one. Weights get
-        their gradients also when x needs none; random numbers repeat in backward; x itself is left as it was.
+        As running the layers one by one, an error in a layer included. Every run is checkpointed, the last too, and their lengths differ by at
+        most one. x gets its gradient when it requires one, and weights get theirs also when x needs none. Random numbers repeat in backward. x
+        itself is left as it was. Under no_grad the layers run all the same.
 
     Raises
     ------
@@ -831,6 +980,8 @@ def chain(layers: list[Callable], x: torch.Tensor, segments: int) -> torch.Tenso
         If segments is out of range.
     """
     ### BEGIN SOLUTION
+    # Why this shape: n * i // segments spreads the rest over the runs, where a rounded length leaves it to the last one. `part=` gives each function
+    # its own layers; a closure over `begin` and `end` would read them when backward comes, long after the loop.
     if not 1 <= segments <= len(layers):
         raise ValueError(f"segments must lie between 1 and {len(layers)}, not {segments}.")
     cuts = [len(layers) * i // segments for i in range(segments + 1)]
@@ -860,6 +1011,17 @@ class Logged(nn.Module):
         return torch.tanh(x * self.weight)
 
 
+class Calls(nn.Module):
+    """A module around a function."""
+
+    def __init__(self, fn):
+        super().__init__()
+        self.fn = fn
+
+    def forward(self, x):
+        return self.fn(x)
+
+
 def redone(n, segments, needs_grad=True):
     """What backward runs again: the numbers of the layers, sorted, and the lengths of the runs, sorted."""
     log = []
@@ -880,24 +1042,6 @@ def weight_grads(run, n, segments, x):
     layers = [Logged(i, []) for i in range(n)]
     run(list(layers), x, segments).square().sum().backward()
     return [layer.weight.grad for layer in layers]
-
-
-check = Check("chain", points=4)
-check("the output of seven layers in three runs", lambda: chain([Logged(i, []) for i in range(7)], torch.ones(3), 3).detach(), plain_chain([Logged(i, []) for i in range(7)], torch.ones(3), 3).detach(),
-      hint="The layers run one after the other, each exactly once in forward.")
-check("seven layers in three runs", lambda: redone(7, 3), {"layers": [0, 1, 2, 3, 4, 5, 6], "lengths": [2, 2, 3]}, weight=2,
-      wrong=[(lambda v: v["lengths"] == [2, 2] and v["layers"] == [0, 1, 2, 3], "The last run was not redone. It is checkpointed too."),
-             (lambda v: v["layers"] in ([0], []), "Nothing was redone: there is no checkpoint."),
-             (lambda v: v["layers"] != list(range(7)), "Not every layer was redone once. Each run redoes its own layers: mind closures over a loop variable, which see the last run."),
-             (lambda v: v["lengths"] == [1, 3, 3], "Lengths differ by two. Distribute the rest: cut at n * i // segments."),
-             (lambda v: len(v["lengths"]) > 3, "There were more runs than segments."),
-             (lambda v: len(v["lengths"]) == 3, "Lengths may differ by at most one. Distribute the rest: cut at n * i // segments.")])
-check.raises("no segments", lambda: chain([torch.tanh], torch.ones(2), 0), ValueError)
-check.raises("more segments than layers", lambda: chain([torch.tanh, torch.sin], torch.ones(2), 3), ValueError)
-### BEGIN HIDDEN TESTS
-segments = int(torch.randint(4, 7, ()))
-n = 2 * segments + int(torch.randint(2, segments, ()))  # at least two runs are longer than the others
-x, wide = torch.randn(3), torch.randn(40)
 
 
 def noisy(run, segments):
@@ -925,18 +1069,22 @@ def input_grad(run):
     return [leaf.grad]
 
 
-def functions_only(run, dtype=torch.float32):
-    """Output and gradient of a chain of functions that are no modules."""
+def trig(run, dtype=torch.float32, wrap=None):
+    """Output and gradient of a chain of three functions, as modules or, with wrap, as they are."""
     leaf = x.to(dtype).clone().requires_grad_()
-    out = run([torch.tanh, torch.sin, lambda t: t * t], leaf, 2)
+    out = run([(wrap or Calls)(fn) for fn in (torch.tanh, torch.sin, lambda t: t * t)], leaf, 2)
     out.sum().backward()
     return out, leaf.grad
+
+
+def as_it_is(fn):
+    return fn
 
 
 def tokens(run):
     """Output, and the gradient of the table, of a chain that begins with an embedding."""
     table = nn.Parameter(torch.linspace(-1.0, 1.0, 12).view(4, 3))
-    out = run([lambda t: F.embedding(t, table), torch.tanh, torch.sin], torch.tensor([3, 0, 3]), 2)
+    out = run([Calls(lambda t: F.embedding(t, table)), Calls(torch.tanh), Calls(torch.sin)], torch.tensor([3, 0, 3]), 2)
     out.sum().backward()
     return out, table.grad
 
@@ -950,14 +1098,53 @@ def left_of_the_list():
 
 def without_a_graph():
     with torch.no_grad():
-        return chain([torch.tanh, torch.sin, torch.exp], x, 2)
+        return chain([Calls(torch.tanh), Calls(torch.sin), Calls(torch.exp)], x, 2)
 
 
 def breaks(t):
     raise ZeroDivisionError("a layer of the caller's")
 
 
-check.raises("a negative number of segments", lambda: chain([torch.tanh, torch.sin], torch.ones(2), -1), ValueError,
+x, wide = torch.tensor([0.5, -1.0, 2.0]), torch.linspace(-1.0, 1.0, 40)
+check = Check("chain", points=4)
+check("the output of seven layers in three runs", lambda: chain([Logged(i, []) for i in range(7)], torch.ones(3), 3).detach(), plain_chain([Logged(i, []) for i in range(7)], torch.ones(3), 3).detach(),
+      hint="The layers run one after the other, each exactly once in forward.")
+check("seven layers in three runs", lambda: redone(7, 3), {"layers": [0, 1, 2, 3, 4, 5, 6], "lengths": [2, 2, 3]}, weight=2,
+      wrong=[(lambda v: v["lengths"] == [2, 2] and v["layers"] == [0, 1, 2, 3], "The last run was not redone. It is checkpointed too."),
+             (lambda v: v["layers"] in ([0], []), "Nothing was redone: there is no checkpoint."),
+             (lambda v: v["layers"] != list(range(7)), "Not every layer was redone once. Each run redoes its own layers: mind closures over a loop variable, which see the last run."),
+             (lambda v: v["lengths"] == [1, 3, 3], "Lengths differ by two. Distribute the rest: cut at n * i // segments."),
+             (lambda v: len(v["lengths"]) > 3, "There were more runs than segments."),
+             (lambda v: len(v["lengths"]) == 3, "Lengths may differ by at most one. Distribute the rest: cut at n * i // segments.")])
+check.raises("no segments", lambda: chain([nn.Tanh()], torch.ones(2), 0), ValueError)
+check.raises("more segments than layers", lambda: chain([nn.Tanh(), nn.Sigmoid()], torch.ones(2), 3), ValueError)
+check.raises("fewer than none", lambda: chain([nn.Tanh(), nn.Sigmoid()], torch.ones(2), -1), ValueError,
+             hint="segments must be at least 1; everything else is a ValueError, a negative number too.")
+check("eleven layers in four runs", lambda: redone(11, 4)["lengths"], [2, 3, 3, 3],
+      wrong=[(lambda v: max(v) - min(v) > 1, "Lengths may differ by at most one. Rounding the length up or down leaves a rest for the last run; distribute it: cut at n * i // segments.")],
+      hint="Every run is checkpointed, and each layer is redone exactly once.")
+check("the weights' gradients, when x needs none", lambda: weight_grads(chain, 4, 2, x), weight_grads(plain_chain, 4, 2, x),
+      hint="x requires no gradient, but the weights do. The reentrant variant cuts the graph there; use_reentrant=False does not.")
+check("the gradient of x, and x left alone", lambda: [input_grad(chain), left_alone()], [input_grad(plain_chain), (False, None, 0, x)],
+      wrong=[(lambda v: v[0] == [None], "x required a gradient and got none: do not detach it."),
+             (lambda v: v[1][0], "x requires a gradient now. It belongs to the caller: do not call requires_grad_() on it.")],
+      hint="x gets a gradient where it requires one, and is not changed in any other way.")
+check("an embedding comes first", lambda: tokens(chain), tokens(plain_chain),
+      hint="The first layer is an embedding, so x holds integers, which take no gradient. use_reentrant=False needs none.")
+check("plain functions as layers", lambda: trig(chain, wrap=as_it_is), trig(plain_chain, wrap=as_it_is),
+      hint="A layer is any callable, torch.tanh too. nn.Sequential takes modules only; a loop calls everything.")
+check("random numbers repeat", lambda: noisy(chain, 2), noisy(plain_chain, 2), hint="The second run has to draw the same dropout masks: leave preserve_rng_state on.")
+check("no graph wanted", without_a_graph, plain_chain([torch.tanh, torch.sin, torch.exp], x, 2),
+      hint="Where the caller records no graph, the layers run all the same.")
+check("the caller's list", left_of_the_list, [0, 1, 2, 3, 4],
+      hint="The list belongs to the caller: cut it with slices, layers[begin:end], and take nothing out of it.")
+check.raises("a layer that raises", lambda: chain([nn.Tanh(), Calls(breaks)], torch.ones(2), 1), ZeroDivisionError,
+             hint="The error that a layer raises goes to the caller as it is.")
+### BEGIN HIDDEN TESTS
+segments = int(torch.randint(4, 7, ()))
+n = 2 * segments + int(torch.randint(2, segments, ()))  # at least two runs are longer than the others
+x, wide = torch.randn(3), torch.randn(40)
+check.raises("a number far below zero", lambda: chain([nn.Tanh(), nn.Sigmoid()], torch.ones(2), -2), ValueError,
              hint="segments must be at least 1; everything else is a ValueError, a negative number too.")
 check("another chain", lambda: redone(n, segments)["lengths"], sorted([n // segments] * (segments - n % segments) + [n // segments + 1] * (n % segments)), weight=2,
       wrong=[(lambda v: max(v) - min(v) > 1, "Lengths may differ by at most one. Rounding the length up or down leaves a rest for the last run; distribute it: cut at n * i // segments.")],
@@ -965,24 +1152,23 @@ check("another chain", lambda: redone(n, segments)["lengths"], sorted([n // segm
 check("one run, and one per layer", lambda: [redone(6, 1), redone(5, 5)], [{"layers": [0, 1, 2, 3, 4, 5], "lengths": [6]}, {"layers": [0, 1, 2, 3, 4], "lengths": [1, 1, 1, 1, 1]}],
       hint="segments may be 1 or len(layers); every run is checkpointed.")
 check("each layer once, in its own run", lambda: redone(n, segments, needs_grad=False)["layers"], list(range(n)), weight=2,
-      hint="In backward each layer runs exactly once. A closure over a loop variable sees the last run; a reentrant checkpoint redoes nothing when x needs no gradient.")
-check("weights, when x needs no gradient", lambda: weight_grads(chain, n, segments, x), weight_grads(plain_chain, n, segments, x),
-      wrong={RuntimeError: "Backward could not start: x requires no gradient, and the reentrant variant then cuts the graph. Use use_reentrant=False."},
-      hint="Weights got no gradient, or a wrong one. x requires none, and the reentrant variant then cuts the graph: use use_reentrant=False.")
-check("the gradient of x", lambda: input_grad(chain), input_grad(plain_chain), hint="When x requires a gradient it gets one: do not detach it.")
-check("an embedding first", lambda: tokens(chain), tokens(plain_chain),
-      hint="x may be integers, which take no gradient: neither require one of x nor of a copy of it. use_reentrant=False needs none.")
-check("float64", lambda: functions_only(chain, torch.float64), functions_only(plain_chain, torch.float64),
+      hint="In backward each layer runs exactly once, also when x needs no gradient. A closure over a loop variable sees the last run; a reentrant checkpoint needs an input that requires a gradient.")
+check("weights, when x needs no gradient", lambda: weight_grads(chain, n, segments, x), weight_grads(plain_chain, n, segments, x), weight=2,
+      hint="x requires no gradient, but the weights do. The reentrant variant cuts the graph there; use_reentrant=False does not.")
+check("the gradient of x", lambda: input_grad(chain), input_grad(plain_chain), weight=2, hint="When x requires a gradient it gets one: do not detach it.")
+check("an embedding first", lambda: tokens(chain), tokens(plain_chain), weight=2,
+      hint="The first layer is an embedding, so x holds integers, which take no gradient. use_reentrant=False needs none.")
+check("float64", lambda: trig(chain, torch.float64), trig(plain_chain, torch.float64), weight=2,
       hint="x keeps its dtype: layers get what the layer before them gave.")
 check("under no_grad", without_a_graph, plain_chain([torch.tanh, torch.sin, torch.exp], x, 2),
       hint="Where the caller records no graph, the layers run all the same.")
 check("the list of layers is left as it was", left_of_the_list, [0, 1, 2, 3, 4],
       hint="The list belongs to the caller: cut it with slices, layers[begin:end], and take nothing out of it.")
-check.raises("an error in a layer", lambda: chain([torch.tanh, breaks], torch.ones(2), 1), ZeroDivisionError,
-             hint="A layer raised, and the error got lost. Let it through.")
-check("layers that are no modules", lambda: functions_only(chain), functions_only(plain_chain),
+check.raises("an error in a layer", lambda: chain([nn.Tanh(), Calls(breaks)], torch.ones(2), 2), ZeroDivisionError,
+             hint="The error that a layer raises goes to the caller as it is.")
+check("layers that are no modules", lambda: trig(chain, wrap=as_it_is), trig(plain_chain, wrap=as_it_is), weight=2,
       hint="A layer is any callable, torch.tanh too. nn.Sequential takes modules only; a loop calls everything.")
-check("dropout masks repeat", lambda: noisy(chain, 2), noisy(plain_chain, 2), hint="The second run has to draw the same dropout masks: leave preserve_rng_state on.")
+check("dropout masks repeat", lambda: noisy(chain, 2), noisy(plain_chain, 2), weight=2, hint="The second run has to draw the same dropout masks: leave preserve_rng_state on.")
 check("x is left as it was", lambda: left_alone(), (False, None, 0, x),
       wrong=[(lambda v: v[0], "x requires a gradient now. It belongs to the caller: do not call requires_grad_() on it.")], hint="x belongs to the caller: do not change it.")
 ### END HIDDEN TESTS
@@ -991,8 +1177,8 @@ check.report()
 # %% [markdown]
 # ## 5. Keep the products, redo the rest
 #
-# A transformer block spends nearly all its time in matrix products, and keeps many cheap results: norms, softmax, GELU. *Selective* checkpointing asks a policy per operation: keep its
-# output, or compute it again. The policy is called as `policy(ctx, op, *args, **kwargs)`; `op` is an *overload* such as `torch.ops.aten.mm.default`.
+# A transformer block spends nearly all its time in matrix products. Yet most of what it keeps are cheap results: norms, softmax, GELU. *Selective* checkpointing asks a policy about every operation: keep its
+# output, or compute it again? The policy is called as `policy(ctx, op, *args, **kwargs)`, and `op` is an *overload* such as `torch.ops.aten.mm.default`.
 #
 # **Predict.** Is `torch.ops.aten.mm.default in {torch.ops.aten.mm}` true?
 
@@ -1002,18 +1188,20 @@ print("overload in a set of packets: ", torch.ops.aten.mm.default in {torch.ops.
 print("its packet in a set of packets:", torch.ops.aten.mm.default.overloadpacket in {torch.ops.aten.mm})
 
 # %% [markdown]
-# A set of packets matches nothing: the policy recomputes everything, and there is no error.
+# A set of packets matches nothing. The policy then recomputes everything, and there is no error.
 #
 # ### Exercise: `save_matmuls`
 # Difficulty: ●●○○○ · about 12 minutes
 #
+# Write a policy that keeps the output of every matrix product, fused attention included, and has everything else computed again.
+#
 # <details><summary>Stuck?</summary>
 #
-# A set of overloads, or a comparison of `op.overloadpacket`. The attention operations share a beginning: `op.overloadpacket.__name__`.
+# Name what is kept, and recompute the rest; the other way round you will forget something. An overload knows its packet, `op.overloadpacket`, and that has a name.
 # </details>
 # <details><summary>Still stuck?</summary>
 #
-# `torch.ops.aten.{mm, addmm, bmm, baddbmm}.default`, and every name that starts with `_scaled_dot_product_` and has `attention` in it. The answer must not depend on `ctx.is_recompute`.
+# The docstring names four products. What do the names of the attention operations have in common? Compare whole names: `lgamma` contains an "mm" too, if you look at the letters of "gamma".
 # </details>
 
 # %% nbgrader={"grade": false, "grade_id": "save_matmuls", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1035,6 +1223,8 @@ def save_matmuls(ctx, op, *args, **kwargs) -> CheckpointPolicy:
         MUST_RECOMPUTE or PREFER_RECOMPUTE for everything else. (mv, dot and convolutions are not asked.)
     """
     ### BEGIN SOLUTION
+    # Why this shape: products are named, everything else falls through. The packet's name takes in every overload. `ctx.is_recompute` is not asked: what
+    # forward kept is what the recomputation looks for.
     name = op.overloadpacket.__name__
     attention = name.startswith("_scaled_dot_product_") and "attention" in name
     if attention or name in ("mm", "addmm", "bmm", "baddbmm"):
@@ -1096,6 +1286,16 @@ check.that("a matrix product is kept", lambda: asked(aten.mm.default), lambda v:
 check.that("an exponential is recomputed", lambda: asked(aten.exp.default), lambda v: all(item in ("MUST_RECOMPUTE", "PREFER_RECOMPUTE") for item in v),
            wrong=[(lambda v: any(type(item) is bool or item is None for item in v), "A policy does not answer yes or no. Return a CheckpointPolicy.")],
            hint="Only matrix products are kept. A policy that keeps everything saves no memory.")
+check.that("the four kinds of products, and fused attention", lambda: asked(aten.mm.default, aten.addmm.default, aten.bmm.default, aten.baddbmm.default, aten._scaled_dot_product_flash_attention.default, aten._scaled_dot_product_flash_attention_for_cpu.default, aten._scaled_dot_product_efficient_attention.default, aten._scaled_dot_product_cudnn_attention.default),
+           lambda v: all(item in ("MUST_SAVE", "PREFER_SAVE") for item in v),
+           hint="mm, addmm, bmm and baddbmm are matrix products, and the operations named _scaled_dot_product_..._attention hold two each. In this order: which answer is no SAVE?")
+check.that("everything else", lambda: asked(aten.gelu.default, aten._softmax.default, aten.native_dropout.default, aten.div.Tensor, aten.cat.default, aten.clone.default, aten._to_copy.default, aten.embedding.default, aten.index.Tensor, aten.lgamma.default, aten.view.default, aten.tanh.default, aten.native_layer_norm.default),
+           lambda v: all(item in ("MUST_RECOMPUTE", "PREFER_RECOMPUTE") for item in v),
+           hint="Something that is no matrix product is kept: gelu, softmax, dropout, div, cat, clone, a cast, embedding, an index, lgamma, view, tanh or a norm. Name the products, by whole names, and recompute everything else.")
+check.that("forward and recomputation agree", lambda: [asked(aten.mm.default, aten.gelu.default, redo=False), asked(aten.mm.default, aten.gelu.default, redo=True)],
+           lambda v: v[0] == v[1] and v[0][0] != v[0][1],
+           wrong=[(lambda v: v[0] == v[1], "The answer is the same in both, but it is also the same for mm and for gelu.")],
+           hint="The answer must not depend on ctx.is_recompute: what forward kept is what recomputation looks for.")
 check("no product of a block runs more often", lambda: pick(tally(block, sample, policy=save_matmuls), "mm", "addmm", "bmm"), pick(tally(block, sample), "mm", "addmm", "bmm"),
       hint="A product ran again in backward. The block's products reach the policy as aten.addmm.default and aten.bmm.default, those of backward as aten.mm.default.")
 ### BEGIN HIDDEN TESTS
