@@ -1201,7 +1201,7 @@ print("its packet in a set of packets:", torch.ops.aten.mm.default.overloadpacke
 # </details>
 # <details><summary>Still stuck?</summary>
 #
-# The docstring names four products. What do the names of the attention operations have in common? Compare whole names: `lgamma` contains an "mm" too, if you look at the letters of "gamma".
+# The docstring names four products. What do the names of the attention operations have in common? Compare whole names: `lgamma` has an mm in it, too.
 # </details>
 
 # %% nbgrader={"grade": false, "grade_id": "save_matmuls", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1289,7 +1289,7 @@ check.that("an exponential is recomputed", lambda: asked(aten.exp.default), lamb
 check.that("the four kinds of products, and fused attention", lambda: asked(aten.mm.default, aten.addmm.default, aten.bmm.default, aten.baddbmm.default, aten._scaled_dot_product_flash_attention.default, aten._scaled_dot_product_flash_attention_for_cpu.default, aten._scaled_dot_product_efficient_attention.default, aten._scaled_dot_product_cudnn_attention.default),
            lambda v: all(item in ("MUST_SAVE", "PREFER_SAVE") for item in v),
            hint="mm, addmm, bmm and baddbmm are matrix products, and the operations named _scaled_dot_product_..._attention hold two each. In this order: which answer is no SAVE?")
-check.that("everything else", lambda: asked(aten.gelu.default, aten._softmax.default, aten.native_dropout.default, aten.div.Tensor, aten.cat.default, aten.clone.default, aten._to_copy.default, aten.embedding.default, aten.index.Tensor, aten.lgamma.default, aten.view.default, aten.tanh.default, aten.native_layer_norm.default),
+check.that("everything else", lambda: asked(aten.gelu.default, aten._softmax.default, aten.softmax.int, aten._log_softmax.default, aten.native_dropout.default, aten.div.Tensor, aten.cat.default, aten.clone.default, aten._to_copy.default, aten.embedding.default, aten.index.Tensor, aten.lgamma.default, aten.view.default, aten.tanh.default, aten.native_layer_norm.default),
            lambda v: all(item in ("MUST_RECOMPUTE", "PREFER_RECOMPUTE") for item in v),
            hint="Something that is no matrix product is kept: gelu, softmax, dropout, div, cat, clone, a cast, embedding, an index, lgamma, view, tanh or a norm. Name the products, by whole names, and recompute everything else.")
 check.that("forward and recomputation agree", lambda: [asked(aten.mm.default, aten.gelu.default, redo=False), asked(aten.mm.default, aten.gelu.default, redo=True)],
@@ -1337,12 +1337,13 @@ check.report()
 # %% [markdown]
 # ### Two stores
 #
-# **Predict.** How many bytes do saved-tensor hooks see around a selectively checkpointed block?
+# **Predict.** A block is checkpointed, and the policy keeps the products. How many bytes do saved-tensor hooks around it see: all that is kept, or less?
 
 # %% tags=["demo"]
 from functools import partial
 
-from autograder.lab import reconcile
+import matplotlib.pyplot as plt
+
 from torch.utils.checkpoint import create_selective_checkpoint_contexts
 
 products = {torch.ops.aten.mm.default, torch.ops.aten.addmm.default, torch.ops.aten.bmm.default}
@@ -1379,24 +1380,39 @@ for name, setting in settings.items():
     bars[name] = (hooks, store)
     print(f"{name:<12}{4 * by_hand[name]:>12,}{hooks:>12,}{store:>12,}{hooks + store:>12,}{peak:>16,}")
 
-figure, axes = plt.subplots(figsize=(8, 2.6), layout="constrained", facecolor="white")
+figure, axes = plt.subplots(figsize=(9, 2.8), layout="constrained", facecolor="white")
 for row, (hooks, store) in enumerate(bars.values()):
-    axes.barh(row, hooks / 1024, color="#4c72b0", label="seen by hooks" if row == 0 else None)
-    axes.barh(row, store / 1024, left=hooks / 1024, color="#dd8452", label="the checkpoint's own store" if row == 0 else None)
+    axes.barh(row, hooks / 1024, height=0.6, color="#4c72b0", label="seen by hooks" if row == 0 else None)
+    axes.barh(row, store / 1024, left=hooks / 1024, height=0.6, color="#dd8452", label="in the checkpoint's own store" if row == 0 else None)
+    parts = f"{hooks / 1024:,.0f}" + (f" + {store / 1024:,.0f}" if store else "")
+    axes.text((hooks + store) / 1024, row, f" {parts} KiB", va="center", fontsize=10)
 axes.set_yticks(range(3), list(bars))
 axes.invert_yaxis()
-axes.set_xlabel("kept between forward and backward, KiB")
-axes.legend(fontsize=8)
+axes.set_xlim(0, 1.22 * sum(bars["none"]) / 1024)
+axes.set_xlabel("KiB")
+axes.spines[["top", "right"]].set_visible(False)
+axes.set_title("one block: what is kept between forward and backward", fontsize=10, loc="left")
+axes.legend(fontsize=9, loc="lower right")
 plt.show()
 
 # %% [markdown]
-# **Explain.** Hooks see the input only, as with a full checkpoint. The outputs of the products lie in a store of the checkpoint's own, outside the hooks. A ledger by hooks alone would report a saving that is not there:
-# count both. By hand: `7·n + heads·batch·seq² + batch·seq·ffn` elements, the input and the output of every product. The table also shows that for *one* block a checkpoint hardly lowers the peak of the step, and a selective one raises it: when its turn comes, the block is rebuilt, beside whatever the store holds. Checkpoints pay when many blocks wait.
+# **Explain.** Hooks see the input only, as with a full checkpoint. The outputs of the products lie in a store of the checkpoint's own, outside the hooks. A ledger by hooks alone would report a saving that is not there: count both.
+#
+# By hand: `7·n + heads·batch·seq² + batch·seq·ffn` elements. That is the *block's* input, and the output of every one of its eight products. The inputs of the products in between are computed again.
+#
+# The last column shows that for *one* block a checkpoint hardly lowers the peak of the step, and a selective one raises it. When its turn comes, the block is rebuilt, beside whatever the store holds. Checkpoints pay when many blocks wait.
+#
+# **Predict** for eight blocks: the order of the three peaks.
 
 # %% tags=["demo"]
-from autograder.lab import sweep_segments
-
 blocks = nn.ModuleList([Block(64, 4, 256) for _ in range(8)])
+asked = 0
+
+
+def keep_and_count(ctx, op, *args, **kwargs):
+    global asked
+    asked += 1
+    return keep_products(ctx, op)
 
 
 def model(setting):
@@ -1405,64 +1421,102 @@ def model(setting):
         if setting == "none":
             h = item(h)
         else:
-            options = {"context_fn": context} if setting == "selective" else {}
+            options = {"context_fn": partial(create_selective_checkpoint_contexts, keep_and_count)} if setting == "selective" else {}
             h = torch.utils.checkpoint.checkpoint(item, h, use_reentrant=False, **options)
     h.sum().backward()
 
 
 model("none")
 for setting in ("none", "selective", "full"):
-    point = sweep_segments(lambda _: model(setting), [8], repeats=1)[0]
-    print(f"8 blocks, {setting:<10} peak {point.peak:>11,} bytes   {1e3 * point.seconds:6.1f} ms")
+    print(f"8 blocks, {setting:<10} peak {peak_bytes(model, setting):>11,} bytes")
+asked = 0
+model("selective")
+print(f"the policy was asked {asked:,} times in one step")
 
 # %% [markdown]
-# With eight blocks the order is clear in bytes. Mind the time of *selective*: the policy is asked for every operation, in Python. Whether keeping the products pays for that depends on how large they are. Measure it with
-# your sizes and on your device.
+# With eight blocks the order is clear. Mind the last line: the policy is called for every operation, in Python, in both runs. Whether keeping the products pays for that depends on how large they are. Measure it with
+# your sizes, on your device.
 
 # %% [markdown]
-# ## 6. On a GPU
+# ## On a GPU
 #
-# With CUDA the next cell measures the segment sweep by the allocator's statistics. Below stands a recorded measurement, if there is one.
+# With CUDA, the next cell measures 64 layers of Linear and Tanh by the allocator's statistics, with times: medians of five rounds in which the settings take turns. There the time should rise by about a third when one forward pass is added to one forward and one backward. Without CUDA
+# the cell prints the peaks to expect, from the model: the curve of section 4 in units of 32 MiB.
 
 # %% tags=["demo"]
-from autograder.lab import show_recording
+from autograder.lab import show_recording, sweep_segments
+
+n_layers, rows, width = 64, 4096, 2048
+unit = 4 * rows * width  # bytes of a layer's input in float32
 
 
 def on_gpu():
-    n_layers, rows, width = 64, 4096, 2048
     deep = nn.Sequential(*[nn.Sequential(nn.Linear(width, width), nn.Tanh()) for _ in range(n_layers)]).cuda()
     batch = torch.randn(rows, width, device="cuda")
     deep(batch).sum().backward()
-
-    def step(segments):
-        torch.utils.checkpoint.checkpoint_sequential(deep, segments, batch, use_reentrant=False).sum().backward()
-
-    return sweep_segments(step, [1, 2, 4, 8, 16, 32, 64], repeats=5), 4 * rows * width
+    return sweep_segments(lambda s: sequential(deep, batch, s), [1, 2, 4, 8, 16, 32, 64], repeats=5)
 
 
 if torch.cuda.is_available():
-    points, unit = on_gpu()
-    for point in points:
+    for point in on_gpu():
         print(f"{point.segments:>4} segments: {point.peak:>14,} bytes = {point.peak / unit:6.2f} units, {1e3 * point.seconds:8.2f} ms")
+else:
+    for segments in (1, 2, 4, 8, 16, 32, 64):
+        expected = segments + n_layers // segments
+        print(f"{segments:>4} segments: expect about {expected:>3} units = {expected * unit / 2**20:>5,.0f} MiB")
 show_recording("03-checkpointing")
 
 # %% [markdown]
-# ## Explain it aloud in a minute
+# ## Help, I get this error
 #
-# A colleague wraps each of 48 layers in a checkpoint, because "checkpointing saves memory, so more of it saves more". Explain below, as you would say it in one minute, what is kept, what is redone, what it costs, and
-# which number of segments you would try first. Name one thing that goes wrong when a function runs twice.
+# <details><summary><code>CheckpointError: ... A different number of tensors was saved during the original forward and recomputation</code></summary>
 #
-# *Rubric (2 points).* One point: inputs of the segments are kept, one segment is rebuilt at a time, segments + layers / segments, so about seven; the price is about one forward pass, whatever the number. One point: a
+# Something that the function reads changed between forward and backward: a global flag, `model.eval()`, a cache filled by the first run.
+# </details>
+# <details><summary><code>UserWarning: None of the inputs have requires_grad=True. Gradients will be None</code></summary>
+#
+# The reentrant variant, and no argument requires a gradient. Use `use_reentrant=False`. Section 2 shows it.
+# </details>
+# <details><summary><code>element 0 of tensors does not require grad and does not have a grad_fn</code></summary>
+#
+# In `checkpoint`, inside `backward`: the second run of `fn` recorded no graph, because grad mode is off there. Wrap it in `with torch.enable_grad():`. In front of `backward`: no input of your Function required a gradient; it needs an anchor.
+# </details>
+# <details><summary><code>_CheckpointBackward returned an incorrect number of gradients (expected 4, got 2)</code></summary>
+#
+# `backward` returns one value per argument of `apply`, `fn` and the anchor among them, None where there is no gradient.
+# </details>
+# <details><summary>In <code>chain</code>, the weights' <code>.grad</code> is None</summary>
+#
+# A reentrant checkpoint, and `x` requires no gradient. Pass `use_reentrant=False`. Do not call `x.requires_grad_()`: x belongs to the caller.
+# </details>
+# <details><summary><code>TypeError: ... is not a Module subclass</code></summary>
+#
+# `nn.Sequential` takes modules only. A loop over the layers calls everything.
+# </details>
+#
+# ## Explain it aloud
+#
+# A colleague wraps each of 48 transformer blocks in a checkpoint. Another says: "√48 is about seven. Seven segments would need far less memory." Who is right, and why? Answer in a minute, aloud, then write it down: what is kept, what is
+# rebuilt, what does it cost? Name one thing that goes wrong when a function runs twice.
+#
+# It is graded by hand, two points. One point: the inputs of the segments are kept, one segment is rebuilt at a time, `s · a + (n / s) · A`, lowest at √(n · A / a). A block keeps many times its input, so one checkpoint per block needs far less than seven segments; √n
+# holds only for layers that keep no more than their input. The price is at most one forward pass, wherever the cuts are. One point: a
 # correct example of a consequence of running twice (random numbers, BatchNorm's statistics, other side effects), or of the store that hooks do not see in selective checkpointing.
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "explain-03-checkpointing", "locked": false, "points": 2, "schema_version": 3, "solution": true, "task": false}
-# *Your answer here.*
+# ### BEGIN SOLUTION
+# The first colleague is right. A checkpoint keeps the input of its segment and throws away the rest; in backward one segment at a time is rebuilt, and everything its layers save is alive together. So the peak is about s inputs plus n / s times what a layer saves. If a layer saves no more than its
+# input, the two balance at √n segments. A transformer block saves many times its input: the lowest point moves to √(n · A / a), which for these blocks is near 30, and one checkpoint per block is within a tenth of the best, while seven segments need about twice as much. It is also simpler, since nothing has to be cut. The price is
+# at most one more forward pass in either case. And the forward does run twice: dropout has to draw the same mask again, which the checkpoint takes care of, but BatchNorm counts every batch twice.
+# ### END SOLUTION
 
 # %% [markdown]
 # ## Summary
 #
-# 1. A checkpoint keeps its function's inputs and runs the function again in backward; nested ones add one run per level.
-# 2. The second run needs the random state of the first; every other side effect happens twice.
-# 3. The non-reentrant variant trains weights behind frozen inputs; the reentrant one cuts the graph there.
-# 4. With `s` segments of `n` layers the peak is about `s + n / s`: lowest near √n, for about one forward pass of time.
-# 5. Selective checkpointing keeps products in a store that hooks do not see: count both.
+# 1. A checkpoint keeps its function's inputs, and runs the function again in backward, up to the last thing that was saved. A checkpoint around another adds a run only where it saves something after the inner one.
+# 2. The second run needs the random state of the first. Every other side effect happens twice.
+# 3. The non-reentrant variant trains weights behind frozen inputs. The reentrant one cuts the graph there.
+# 4. The peak is about `s · a + (n / s) · A`, lowest at √(n · A / a) segments. That is √n only where a layer keeps no more than its input; for transformer blocks, one checkpoint per block.
+# 5. Selective checkpointing keeps products in a store that hooks do not see. Count both.
+#
+# Previous: [chapter 02](../02-saved-tensors/02-saved-tensors.ipynb), the ledger of what is kept. Next: [chapter 04](../04-custom-function/04-custom-function.ipynb), where you write the backward yourself.
