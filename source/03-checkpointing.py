@@ -647,7 +647,7 @@ check.report()
 # **Predict** the three peaks, in inputs: 6 layers in 3 segments when a layer keeps 1, the same when a layer keeps 4, and 6 segments when a layer keeps 4.
 
 # %% tags=["demo"]
-def cut_sines(n_layers, segments, kept):
+def cut_sines(x, n_layers, segments, kept):
     """One training step of n_layers equal layers in equal segments, each under a checkpoint."""
 
     def segment(x):
@@ -655,19 +655,21 @@ def cut_sines(n_layers, segments, kept):
             x = x.sin()
         return x
 
-    x = torch.randn(256, requires_grad=True) * 1.0  # 1 KiB: one unit of the model
+    x = x * 1.0  # a tensor of this run: the first segment's input
     for _ in range(segments):
         x = torch.utils.checkpoint.checkpoint(segment, x, use_reentrant=False)
     x.sum().backward()
 
 
-plot_timeline({f"6 layers that keep {kept}, {segments} segments": trace(cut_sines, 6, segments, kept) for segments, kept in ((3, 1), (3, 4), (6, 4))})
+start = torch.randn(256, requires_grad=True)  # 1 KiB: one unit of the model
+cut_sines(start, 6, 3, 1)  # fills .grad
+plot_timeline({f"6 layers that keep {kept}, {segments} segments": trace(cut_sines, start, 6, segments, kept) for segments, kept in ((3, 1), (3, 4), (6, 4))})
 
 # %% [markdown]
 # One KiB is one unit here: the input of one layer. In forward there is a staircase with one step per segment: its input, and nothing else stays. Each saw tooth in backward is one segment that is rebuilt and let go.
 #
-# (The measured peak is one unit above the model of the next exercise: a gradient is under way as well. And the model counts a segment's input beside what its layers keep, though the first layer keeps that very tensor.
-# These small things cancel or stay the same, wherever you cut.)
+# (The measured peaks are two units above the model of the next exercise: the first sine's backward makes a cosine and a product. Two more things cancel out: the model counts a
+# segment's input beside what its first layer keeps, which is that very tensor, and it leaves out the last output. All this is the same wherever you cut.)
 #
 # ### Exercise: `peak_units`
 # Difficulty: ●●○○○ · about 8 minutes
@@ -725,7 +727,7 @@ check("10 layers in 4 segments", lambda: peak_units(10, 4), 7,
 check("6 layers in 3 segments, a layer keeps four", lambda: peak_units(6, 3, kept=4), 11,
       wrong={5: "kept was not used: every layer that is rebuilt keeps that many units.", 20: "The input of a segment is one unit, whatever a layer keeps.",
              8: "You counted one of the two parts. Inputs of the segments and the segment that is redone are alive together."},
-      hint="It is the second picture above, less the one unit of a gradient.")
+      hint="It is the second picture above, less the two units that backward itself makes.")
 check("7 layers in 3 segments, a layer keeps two", lambda: peak_units(7, 3, kept=2), 9,
       wrong={8: "Round the layers up, then multiply: a layer is in one segment or in the other.", 7: "The longest segment decides: round up."},
       hint="The longest segment has three layers.")
@@ -1440,7 +1442,7 @@ print(f"the policy was asked {asked:,} times in one step")
 # %% [markdown]
 # ## On a GPU
 #
-# With CUDA, the next cell measures 64 layers of Linear and Tanh by the allocator's statistics, with times: medians of five rounds in which the settings take turns. There the time should rise by about a third when one forward pass is added to one forward and one backward. Without CUDA
+# With CUDA, the next cell measures 64 layers of Linear and Tanh by the allocator's statistics, with times: medians of five rounds in which the settings take turns. Counted in products, a backward is twice a forward, so one more forward is a third more work. See whether the times say the same. Without CUDA
 # the cell prints the peaks to expect, from the model: the curve of section 4 in units of 32 MiB.
 
 # %% tags=["demo"]
