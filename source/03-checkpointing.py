@@ -1299,7 +1299,7 @@ check.that("forward and recomputation agree", lambda: [asked(aten.mm.default, at
            wrong=[(lambda v: v[0] == v[1], "The answer is the same in both, but it is also the same for mm and for gelu.")],
            hint="The answer must not depend on ctx.is_recompute: what forward kept is what recomputation looks for.")
 check("no product of a block runs more often", lambda: pick(tally(block, sample, policy=save_matmuls), "mm", "addmm", "bmm"), pick(tally(block, sample), "mm", "addmm", "bmm"),
-      hint="A product ran again in backward. The block's products reach the policy as aten.addmm.default and aten.bmm.default, those of backward as aten.mm.default.")
+      hint="A product ran again in backward. The products of the block reach the policy as aten.addmm.default and aten.bmm.default.")
 ### BEGIN HIDDEN TESTS
 rows, width = (int(size) for size in torch.randint(2, 7, (2,)))
 q = torch.randn(1, 2, rows, 4 * width, requires_grad=True)
