@@ -1282,11 +1282,11 @@ block = Block(8, 2, 12)
 sample = torch.linspace(-1.0, 1.0, 48).view(2, 3, 8).requires_grad_()
 check = Check("save_matmuls", points=4)
 check.that("a matrix product is kept", lambda: asked(aten.mm.default), lambda v: all(item in ("MUST_SAVE", "PREFER_SAVE") for item in v),
-           wrong=[(lambda v: any(type(item) is bool or item is None for item in v), "A policy does not answer yes or no. Return a CheckpointPolicy."),
+           wrong=[(lambda v: any(type(item) is bool or item is None for item in v), "A CheckpointPolicy is asked here, neither True or False nor None: MUST_SAVE or PREFER_SAVE, MUST_RECOMPUTE or PREFER_RECOMPUTE."),
                   (lambda v: all(item in ("MUST_RECOMPUTE", "PREFER_RECOMPUTE") for item in v), "op is an overload, aten.mm.default. It is not equal to the packet aten.mm: compare overloads, or op.overloadpacket.")],
            hint="Return a CheckpointPolicy.")
 check.that("an exponential is recomputed", lambda: asked(aten.exp.default), lambda v: all(item in ("MUST_RECOMPUTE", "PREFER_RECOMPUTE") for item in v),
-           wrong=[(lambda v: any(type(item) is bool or item is None for item in v), "A policy does not answer yes or no. Return a CheckpointPolicy.")],
+           wrong=[(lambda v: any(type(item) is bool or item is None for item in v), "A CheckpointPolicy is asked here, neither True or False nor None: MUST_SAVE or PREFER_SAVE, MUST_RECOMPUTE or PREFER_RECOMPUTE.")],
            hint="Only matrix products are kept. A policy that keeps everything saves no memory.")
 check.that("the four kinds of products, and fused attention", lambda: asked(aten.mm.default, aten.addmm.default, aten.bmm.default, aten.baddbmm.default, aten._scaled_dot_product_flash_attention.default, aten._scaled_dot_product_flash_attention_for_cpu.default, aten._scaled_dot_product_efficient_attention.default, aten._scaled_dot_product_cudnn_attention.default),
            lambda v: all(item in ("MUST_SAVE", "PREFER_SAVE") for item in v),
@@ -1436,7 +1436,7 @@ model("selective")
 print(f"the policy was asked {asked:,} times in one step")
 
 # %% [markdown]
-# With eight blocks the order is clear. Mind the last line: the policy is called for every operation, in Python, in both runs. Whether keeping the products pays for that depends on how large they are. Measure it with
+# With eight blocks the order is clear. Mind the last line: the policy is called for every operation of forward, in Python. (Seen on torch 2.13: in forward only. Another version may ask again in the second run, so answer alike in both.) Whether keeping the products pays for that depends on how large they are. Measure it with
 # your sizes, on your device.
 
 # %% [markdown]
