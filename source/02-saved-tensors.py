@@ -32,8 +32,8 @@ from torch.nn import functional as F
 from autograder.lab import Block, Check, saved_ledger
 
 # %% [markdown]
-# The job was sized on paper: weights, gradients, Adam, and "about 20 GB for activations". It ran out of memory at step 1, and the profiler
-# said 31 GB where the plan said 20. Nobody could name the missing eleven.
+# The job was sized on paper: weights, gradients, Adam, and "about 20 GB for activations". It ran out of memory at step 1. The profiler put
+# 31 GB on the activations, and nobody could name the other eleven.
 #
 # Activations need no guess. Autograd keeps a list, and you can read it.
 #

@@ -289,7 +289,7 @@ print("BatchNorm counted", norm.num_batches_tracked.item(), "batches in one step
 # %% [markdown]
 # **Explain.**
 #
-# - With the random state restored, both runs draw the same mask. Without, the gradient belongs to another mask than the output. There is no error, it is just wrong.
+# - With the random state restored, both runs draw the same mask. Without, the gradient belongs to another mask than the output. Nothing raises an error; it is just wrong.
 # - Side effects happen twice. Counters, caches, prints, BatchNorm's statistics. A function under a checkpoint should have none, or not mind.
 #
 # When the second run saves fewer tensors than the first, the non-reentrant variant notices:
@@ -879,7 +879,7 @@ plot_sweep(peaks, lambda s: s * a + 48 / s * A, plain, (a, "in inputs of a block
 # lowest point is at 24 segments of two blocks, and one per block comes close to it.
 #
 # Between 24 and 48 there is nothing to win: the longest segment has two blocks at 25 segments as at 24. So one per block is the best of all as soon as `A / a` is larger than half the number of layers. And it needs no counting,
-# no list of layers to cut, and each block may be different. That is why libraries wrap block by block.
+# no list of layers to cut, and each block may be different. Block by block is a good first choice.
 #
 # **Predict** for the block of chapter 02's curve (hidden 4096, 32 heads, MLP 16384, sequence 2048): how large is `A / a`? Up to how many layers is one per block the best?
 
@@ -1179,7 +1179,7 @@ check.report()
 # %% [markdown]
 # ## 5. Keep the products, redo the rest
 #
-# A transformer block spends nearly all its time in matrix products. Yet most of what it keeps are cheap results: norms, softmax, GELU. *Selective* checkpointing asks a policy about every operation: keep its
+# Counted in multiplications, nearly all the work of a transformer block is in its matrix products. Yet much of what it keeps is cheap to compute again: norms, softmax, GELU. *Selective* checkpointing asks a policy about every operation: keep its
 # output, or compute it again? The policy is called as `policy(ctx, op, *args, **kwargs)`, and `op` is an *overload* such as `torch.ops.aten.mm.default`.
 #
 # **Predict.** Is `torch.ops.aten.mm.default in {torch.ops.aten.mm}` true?
