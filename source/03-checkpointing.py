@@ -861,6 +861,8 @@ plot_sweep(peaks, lambda s: unit * (s + n_layers / s), plain, (unit, "in inputs 
 # **Predict.** How many times its own input does a block keep? Who is right?
 
 # %% tags=["demo"]
+threads = torch.get_num_threads()
+torch.set_num_threads(1)  # tensors as small as these are slower on several
 many = nn.Sequential(*[Block(16, 2, 64) for _ in range(48)])
 tokens = torch.randn(2, 16, 16, requires_grad=True)
 sequential(many, tokens, 48)  # fills .grad
@@ -868,10 +870,11 @@ sequential(many, tokens, 48)  # fills .grad
 a = tokens.nbytes
 A = saved_ledger(many[0], tokens, params=many[0].parameters()).storage_bytes
 print(f"a block keeps {A / a:.2f} times its input; the root of 48 is {48**0.5:.1f}, of 48 · A / a it is {(48 * A / a) ** 0.5:.1f}\n")
-peaks = {s: peak_bytes(sequential, many, tokens, s) for s in (4, 6, 8, 12, 16, 24, 48)}
+peaks = {s: peak_bytes(sequential, many, tokens, s) for s in (6, 8, 12, 24, 48)}
 for segments, peak in peaks.items():
     print(f"{segments:>3} segments: {peak / a:7.1f} inputs   model {segments + 48 // segments * A / a:7.1f}")
 plain = peak_bytes(lambda: many(tokens).sum().backward())
+torch.set_num_threads(threads)
 plot_sweep(peaks, lambda s: s * a + 48 / s * A, plain, (a, "in inputs of a block"), "48 transformer blocks, one training step")
 
 # %% [markdown]
