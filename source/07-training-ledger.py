@@ -414,7 +414,7 @@ plot_bills({name: parts for name, parts in bars.items() if parts}, peak=measured
 from autograder.lab import plot_timeline, trace
 
 optimizer.zero_grad()
-plot_timeline(trace(lambda: next_token_loss().backward()), peaks=1, title="one forward and backward pass, weights and optimizer state not drawn")
+plot_timeline(trace(lambda: next_token_loss().backward()), title="one forward and backward pass, weights and optimizer state not drawn")
 
 # %% [markdown]
 # Activations pile up through the forward pass, the loss puts its peak on top, and in backward the activations go faster than gradients come.
