@@ -94,6 +94,11 @@ def backward_contract(
     Report
         Shows as a table. `report.failed` names what does not hold, `report.raw` has the observations.
 
+    Raises
+    ------
+    NotImplementedError
+        Where `apply` is a stub: it raised one without a text.
+
     Examples
     --------
     >>> import torch

@@ -37,12 +37,12 @@ class Guard:
     placing: bool = False
 
     def place(self, tensor: torch.Tensor, *, unwritten: bool = False) -> torch.Tensor:
-        """Copy `tensor` into a guarded buffer, strides kept.
+        """Copy `tensor`'s memory into a guarded buffer, strides kept.
 
         Parameters
         ----------
         tensor : tensor
-            Any strided tensor.
+            Any strided tensor, an expanded one too.
         unwritten : bool
             Fill the copy with bytes 0xFF, NaN in every floating type, so that an element nobody writes shows.
         """
@@ -54,17 +54,22 @@ class Guard:
 
     def _place(self, tensor: torch.Tensor, unwritten: bool) -> torch.Tensor:
         last = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
-        span = (last + 1 if tensor.numel() else 0) * tensor.element_size()
-        buffer = torch.full((span + 2 * PAD,), 0xFF, dtype=torch.uint8, device=tensor.device)
-        sentinel = self._sentinel(len(self.buffers))
-        buffer[:PAD] = sentinel
-        buffer[PAD + span :] = sentinel
+        reach = last + 1 if tensor.numel() else 0
+        span = reach * tensor.element_size()
+        buffer = torch.empty(span + 2 * PAD, dtype=torch.uint8, device=tensor.device).fill_(
+            self._sentinel(len(self.buffers))
+        )
         self.buffers.append((buffer, span))
         offset = PAD // tensor.element_size()
         # `set_` rather than a view, so that autograd sees an ordinary tensor and not a view of the buffer.
         placed = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
         placed.set_(buffer.untyped_storage(), offset, tensor.shape, tensor.stride())
-        return placed if unwritten else placed.copy_(tensor.detach())
+        if unwritten:
+            buffer[PAD : PAD + span] = 0xFF
+        elif reach:  # memory, not elements: of an expanded tensor several lie in one place
+            memory = tensor.detach().as_strided((reach,), (1,), tensor.storage_offset())
+            placed.as_strided((reach,), (1,), offset).copy_(memory)
+        return placed
 
     def overwritten(self) -> list[tuple[int, int]]:
         """Sentinel bytes changed (before, after) each guarded tensor, in order of allocation."""

@@ -275,6 +275,19 @@ def test_what_a_broken_function_raises_is_reported_not_raised():
     assert isinstance(report.raw["second backward"], ValueError)
 
 
+def test_a_stub_says_that_it_is_not_written():
+    def stub(gate, up):
+        raise NotImplementedError
+
+    with pytest.raises(NotImplementedError):
+        backward_contract(stub, two)
+
+    def refuses(gate, up):
+        raise NotImplementedError("no rule for this dtype")
+
+    assert "no rule for this dtype" in backward_contract(refuses, two)["gradcheck in float64"].detail
+
+
 def test_the_report_reads_as_lines_and_escapes_html():
     report = backward_contract(torch.mul, two, double_backward=True, half_types=())
     lines = repr(report).splitlines()

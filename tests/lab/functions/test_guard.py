@@ -50,6 +50,12 @@ def test_strides_of_the_copy_are_those_of_the_original():
     assert placed.stride() == (2,)
 
 
+def test_an_expanded_tensor_stays_one_number_in_memory():
+    with sentinels() as guarded:
+        placed = guarded.place(torch.tensor(2.0).expand(3, 4))
+    assert (placed.stride(), placed.tolist()) == ((0, 0), [[2.0] * 4] * 3)
+
+
 def test_a_copy_of_one_buffer_over_another_is_seen():
     with sentinels() as guarded:
         source, target = torch.zeros(4), torch.empty(4)

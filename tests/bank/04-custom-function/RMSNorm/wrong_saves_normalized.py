@@ -1,6 +1,6 @@
 # misconception: saving the normalized x spares a product
 # fails: it saves x, weight and one element per row
-# message: You saved an intermediate as large as x.
+# message: You saved an intermediate as large as x, or a copy of x.
 class RMSNorm(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, weight, eps):

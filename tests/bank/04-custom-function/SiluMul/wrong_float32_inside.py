@@ -1,5 +1,4 @@
 # misconception: gradcheck in float32 passed, so float32 inside is enough
-# fails: the output is silu(gate) * up
 # fails: gradients for any incoming gradient
 # message: compute in the dtype of the inputs
 class SiluMul(torch.autograd.Function):

@@ -1,6 +1,6 @@
 # misconception: saving gate.data avoids a reference to the graph
 # fails: an edit of gate is noticed
-# message: gate was edited after the forward and backward did not notice.
+# message: gate was edited after the forward, and backward did not raise
 class SiluMul(torch.autograd.Function):
     @staticmethod
     def forward(ctx, gate, up):

@@ -1,6 +1,6 @@
 # misconception: the contiguous copies are what backward needs
-# fails: transposed inputs are saved themselves
-# message: Save gate and up themselves
+# fails: inputs are saved themselves in every dtype and layout
+# message: Save gate and up as they came
 @triton.jit
 def forward_kernel(gate_ptr, up_ptr, out_ptr, n, WIDE: tl.constexpr, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)

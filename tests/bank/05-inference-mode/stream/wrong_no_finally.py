@@ -1,5 +1,5 @@
 # misconception: the mode can be switched by hand
-# fails: after an error
+# fails: the model raises
 # message: the caller's mode was not restored
 def stream(model, batches):
     for batch in batches:

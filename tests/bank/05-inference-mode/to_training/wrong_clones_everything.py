@@ -1,6 +1,6 @@
 # misconception: a clone of everything is on the safe side
-# fails: an ordinary tensor is the same object
-# message: Ordinary tensors need no copy
+# fails: a parameter and a graph
+# message: A parameter that was copied is not the one that is trained
 import dataclasses
 
 

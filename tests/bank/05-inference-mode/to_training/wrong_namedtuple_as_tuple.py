@@ -1,6 +1,6 @@
 # misconception: a namedtuple is a tuple
-# fails: a namedtuple
-# message: A namedtuple came back as something without its fields.
+# fails: a dataclass, a namedtuple, a tuple
+# message: Rebuild it with its exact type
 import dataclasses
 
 

@@ -1,6 +1,6 @@
 # misconception: every tuple is made from one iterable
-# fails: a namedtuple
-# message: A namedtuple wants its fields one by one
+# fails: a dataclass, a namedtuple, a tuple
+# message: a namedtuple wants its fields one by one
 import dataclasses
 
 

@@ -1,5 +1,5 @@
 # misconception: forgets the return
-# fails: a namedtuple
+# fails: one inference tensor
 # message: If your function returned None, a `return` is missing.
 import copy
 
