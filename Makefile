@@ -11,7 +11,7 @@ SUBMITTED  ?= submitted
 PYTEST     ?= -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lab notebooks bank grade test lint format bench gpu colab-test clean
+.PHONY: help setup demo lab notebooks answers bank grade test lint format bench gpu colab-test clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/ ##/' | awk -F ' ## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -32,6 +32,9 @@ lab: setup  ## open the chapters in JupyterLab
 
 notebooks: setup  ## build notebooks/ from source/ (CHAPTER=01 for one)
 	@$(BIN)/autograder build $(CHAPTER)
+
+answers: setup  ## our answers and why they look so, in answers/ (CHAPTER=01 for one)
+	@$(BIN)/python -m autograder.authoring.answers $(CHAPTER)
 
 bank: setup  ## judge the bank of right and wrong answers (CHAPTER=01 for one)
 	@$(BIN)/python -m tests.bank_tool $(CHAPTER)
@@ -58,5 +61,5 @@ colab-test: setup  ## run every chapter in an environment like Colab's
 	@$(BIN)/python -m benchmarks.colab_test
 
 clean:  ## remove what was generated, keep .venv
-	rm -rf build dist demo-class autograded feedback source/*/ .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
+	rm -rf build dist answers demo-class autograded feedback source/*/ .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +

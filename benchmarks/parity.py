@@ -11,7 +11,7 @@ import time
 
 from autograder.authoring.source import source_names
 from autograder.engine import bubblewrap
-from autograder.engine.kernel import KernelEngine
+from autograder.engine.cold import ColdEngine
 from autograder.engine.warm import WarmEngine
 from autograder.pipeline import cores, open_course
 from tests.engine.parity import differences, packed
@@ -24,7 +24,7 @@ def main(names: list[str]) -> int:
     """Compare the engines over chapters; returns the exit code."""
     unequal = 0
     fenced = bubblewrap.find() if bubblewrap.refusal() is None else None
-    with WarmEngine(jobs=cores()) as warm, KernelEngine(fenced, jobs=cores()) as kernel:
+    with WarmEngine(jobs=cores()) as warm, ColdEngine(fenced, jobs=cores()) as kernel:
         for name in names:
             (chapter,) = open_course(ROOT, [name]).chapters.values()
             jobs = list(packed(chapter, SEED))

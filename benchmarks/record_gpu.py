@@ -35,7 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
         sys.path.append(str(scripts.STAND_IN))
     import torch
 
-    from autograder.lab.machine.recordings import FILE, RecordingView, record, recorded
+    from autograder.lab.machine.recordings import FILE, record, show_recording
     from autograder.lab.machine.runtime import device_name, driver, versions
 
     gpu = torch.cuda.is_available()
@@ -49,7 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
     file = out / ("recordings.json" if gpu else "dry-run.json")
     record(measured, file=file)
     for name in measured:
-        print(f"\n{name}\n{RecordingView(name, recorded(name, file=file))!r}", flush=True)
+        print(f"\n{name}\n{show_recording(name, file=file)!r}", flush=True)
     for chapter in options.chapters if options.chapters is not None else scripts.names():
         left = LIMIT - (time.monotonic() - begin) if gpu else CHAPTER_LIMIT
         outcome = scripts.run(chapter, out / f"{chapter}.log", max(1.0, min(CHAPTER_LIMIT, left)), gpu=gpu)

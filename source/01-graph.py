@@ -13,20 +13,27 @@ from collections import Counter
 
 import graphviz
 import torch
-from autograder.lab import Check, device, draw_graph, launch_times, read_dot, show_recording, steps_per_node
+from autograder.lab import (Check, device, draw_graph, launch_times, read_dot, saved_ledger, short_stack, show_recording,
+                            steps_per_node)
 
 # %% [markdown]
-# You call `loss.backward()` and gradients appear. Nothing in your code says how. The answer was recorded while your
-# forward pass ran, and you can read it.
+# A training run is fine for a thousand steps. Then somebody adds up the validation losses for the log, and forgets `no_grad`. From there on every
+# validation batch takes more memory than the one before, until the job dies. Elsewhere the second step fails with *Trying to backward through the
+# graph a second time*. Somebody types `retain_graph=True`. Now it fails with *modified by an inplace operation*, and nobody has modified anything.
+#
+# Both have one cause: a tensor from an earlier step still holds the graph of that step. You cannot see it in the code. You can see it in the graph
+# that PyTorch records while your forward pass runs, and this chapter teaches you to read that graph.
 #
 # **After this chapter you can**
 #
 # - walk the graph behind any tensor, and list its nodes and its leaves in time that grows with the graph;
-# - say what each node keeps in memory, and what keeps a leaf from its gradient;
+# - say what each node keeps in memory, what it computes, and why a leaf gets no gradient;
+# - run your own code inside backward, where distributed training does its work;
 # - run backward twice on purpose, and explain the error when it happens by accident;
 # - draw the graph of a training step on paper, from the code alone.
 #
-# **Time:** about 135 minutes, 90 of them for the exercises. **Needs:** PyTorch as a user. What is said about PyTorch here was seen on version 2.13, on a CPU.
+# **Time:** about 150 minutes, 90 of them for the exercises. These are estimates. **Needs:** PyTorch as a user. What is said about PyTorch
+# here was seen on version 2.13, on a CPU.
 #
 # **Three questions.** If you can answer them, skip to [chapter 02](../02-saved-tensors/02-saved-tensors.ipynb).
 #
@@ -48,7 +55,7 @@ from autograder.lab import Check, device, draw_graph, launch_times, read_dot, sh
 # %% [markdown]
 # ## 1. Every result carries a receipt
 #
-# Two leaves and one line of arithmetic. A **leaf** is a tensor that no recorded operation made: an input, or a parameter.
+# Here are two leaves and one line of arithmetic. A **leaf** is a tensor that no recorded operation made: an input, or a parameter.
 #
 # **Predict.** What does `y` know about how it was made? Write down what you expect `y.grad_fn` to print. Then run.
 
@@ -61,9 +68,11 @@ print("y was made by:", y.grad_fn)
 print("and before that:", y.grad_fn.next_functions)
 
 # %% [markdown]
-# **Explain.** `y.grad_fn` is a **node**: the object that will compute the gradient of the operation that made `y`. It is
-# named after the derivative, hence "Backward". Its `next_functions` are pairs `(node, output number)`, one per operand:
-# where the gradient goes next. That is the whole graph. Every node is reached from `y.grad_fn` by `next_functions`.
+# **Explain.** `y.grad_fn` is a **node**: the object that will compute the gradient of the operation that made `y`. Hence "Backward"
+# in its name. Its `next_functions` are pairs `(node, output number)`. Each says where a gradient goes next: to a node, and to which
+# of that node's outputs. There is one pair per operand that a gradient could go to. An index or a mask has none, and leaves no pair.
+#
+# That is the whole graph. Every node is reached from `y.grad_fn` by `next_functions`.
 #
 # Follow it by hand down to the bottom.
 
@@ -81,33 +90,32 @@ for node, _ in product.next_functions:
 #
 # **Read the picture.** An arrow is an entry of `next_functions`, so arrows point the way the gradient flows: from the loss
 # down to the leaves. A box shows the node, the variable of yours that it made (blue), and the shape of its output. Below
-# the line stands what it saved. Find the two places where the same memory is named.
+# the line is what it saved. The legend says what the colors mean. Find the two places where the same memory is named.
 
 # %% tags=["demo"]
 draw_graph(y)
 
 # %% [markdown]
 # MulBackward0 saved `self` and `other`, the two factors, because the derivative of a product needs them. The picture says
-# `= w` and `= x`: no copy was made. The node refers to the leaves' own memory. SumBackward0 saved no tensor. To send a gradient
-# back through a sum, a shape is enough.
+# `= w` and `= x`: nothing was copied. The node refers to the memory that the leaves have anyway. SumBackward0 saved no tensor. To send
+# a gradient back through a sum, a shape is enough.
 
 # %% [markdown]
 # ### Exercise: walk
 #
 # Difficulty: ●○○○○ · 8 minutes
 #
-# List the graph below a node as an indented outline would: each node with its depth, a node before what lies below it,
-# operands in order. If a node can be reached along two paths, it stands there twice.
+# Write a function that lists the graph below a node as an indented outline would: each node with its depth, a node before
+# what lies below it, operands in order. A node that can be reached along two paths is listed twice.
 #
 # <details><summary>Stuck?</summary>
 #
-# The list for a node is the node itself, followed by the lists of its next functions, each one deeper. That is a recursive
-# function with one extra argument.
+# The list for a node is the node itself, followed by the lists of its next functions, each one deeper.
 # </details>
 # <details><summary>Still stuck?</summary>
 #
-# `next_functions` holds pairs. The first entry of a pair is None where an operand needs no gradient: skip it. The name is
-# `type(node).__name__`; `node.name()` gives the C++ name, which differs for AccumulateGrad.
+# A function that calls itself can carry the depth along as an extra argument. Look at what `next_functions` of
+# `(torch.ones(3) * x).grad_fn` prints before you use its entries.
 # </details>
 
 # %% nbgrader={"grade": false, "grade_id": "walk", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -125,6 +133,9 @@ def walk(fn) -> list[tuple[int, str]]:
         (depth, `type(node).__name__`) in pre-order; the depth of `fn` is 0. One entry per path; None edges are skipped.
     """
     ### BEGIN SOLUTION
+    # Why this shape: the outline of a node is its own line and the outlines of its operands, one deeper. That sentence is the
+    # inner function, word for word. One list that all calls append to spares joining lists at every level; it is made anew
+    # in every call of walk, so that two walks share nothing. No set of visited nodes: walk lists paths.
     def below(node, depth):
         found.append((depth, type(node).__name__))
         for operand, _ in node.next_functions:
@@ -141,20 +152,35 @@ def walk(fn) -> list[tuple[int, str]]:
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 w = torch.tensor([0.5, -1.0, 2.0], requires_grad=True)
 y = (x * w).sum()
+grown = x.exp()
+square = grown * grown
 check = Check("walk", points=3)
 check("the graph of (x * w).sum()", lambda: walk(y.grad_fn),
       [(0, "SumBackward0"), (1, "MulBackward0"), (2, "AccumulateGrad"), (2, "AccumulateGrad")],
       hint="Four entries: the sum at depth 0, the product at 1, and one AccumulateGrad per leaf at 2.",
-      wrong=[(lambda v: len(v) == 1, "Only fn itself is listed. Add what the calls for its operands return, too."),
+      wrong=[([(0, "SumBackward0")], "Only fn itself is listed. Add what the calls for its operands return, too."),
              (lambda v: len(v) > 0 and v[0][0] == 1, "The depth of fn itself is 0."),
              (lambda v: any("::" in name for _, name in v), "Use type(node).__name__. node.name() is the C++ name."),
              (lambda v: any(" at 0x" in str(name) for _, name in v), "The name is type(node).__name__, not the node's text."),
              (lambda v: v[-1][1] == "SumBackward0", "A node comes before what lies below it. You listed it after."),
-             (lambda v: len(v) == 2, "AccumulateGrad is a node too. The walk ends at the leaves, not above them."),
+             ([(0, "SumBackward0"), (1, "MulBackward0")], "AccumulateGrad is a node too. The walk ends at the leaves, not above them."),
              (TypeError, "If walk returned None to itself, a `return` is missing.")])
-check("one entry per path", lambda: len(walk((x * x).grad_fn)), 3,
-      hint="x * x has two edges to one leaf: the product, and the leaf once per edge.",
-      wrong={2: "You visited the leaf once. walk lists paths, so it appears once per edge."})
+check("one entry per path", lambda: walk(square.grad_fn), [(0, "MulBackward0"), (1, "ExpBackward0"), (2, "AccumulateGrad"), (1, "ExpBackward0"), (2, "AccumulateGrad")],
+      hint="square has two edges to one exp: the product, and then along each edge the exp and its leaf.",
+      wrong=[([(0, "MulBackward0"), (1, "ExpBackward0"), (2, "AccumulateGrad")], "You listed the exp once. walk lists paths, so it appears once per edge."),
+             ([(0, "MulBackward0"), (1, "ExpBackward0"), (2, "AccumulateGrad"), (1, "ExpBackward0")],
+              "What lies below a shared node was listed once. walk follows every path to its end: keep no set of visited nodes.")])
+check("a None edge is skipped", lambda: walk((torch.ones(3) * x).grad_fn), [(0, "MulBackward0"), (1, "AccumulateGrad")],
+      hint="torch.ones(3) needs no gradient, so the first entry of next_functions is (None, 0). Skip it, and go on with the next.",
+      wrong={AttributeError: "Where an operand needs no gradient, next_functions holds None. Skip it.",
+             TypeError: "If walk returned None to itself, a `return` is missing. Where an operand needs no gradient, next_functions holds None: skip it."})
+check("pre-order", lambda: walk((x.exp() * w).grad_fn),
+      [(0, "MulBackward0"), (1, "ExpBackward0"), (2, "AccumulateGrad"), (1, "AccumulateGrad")],
+      hint="Pre-order: a node, then everything below its first operand, then everything below its second.",
+      wrong=[([(0, "MulBackward0"), (1, "ExpBackward0"), (1, "AccumulateGrad"), (2, "AccumulateGrad")],
+              "That is level by level. Pre-order goes down before it goes sideways."),
+             ([(0, "MulBackward0"), (1, "AccumulateGrad"), (1, "ExpBackward0"), (2, "AccumulateGrad")],
+              "The operands come in the wrong order: the first one first.")])
 ### BEGIN HIDDEN TESTS
 z = torch.randn(4, requires_grad=True)
 picks = torch.randint(0, 4, (6,)).tolist()
@@ -183,7 +209,7 @@ check("a branch is finished before the next begins", lambda: walk(fork.grad_fn),
 check("what lies below a shared node is listed along each path", lambda: walk((shared * shared.tanh()).grad_fn),
       [(0, "MulBackward0"), (1, "SinBackward0"), (2, "ExpBackward0"), (3, "AccumulateGrad"),
        (1, "TanhBackward0"), (2, "SinBackward0"), (3, "ExpBackward0"), (4, "AccumulateGrad")],
-      hint="A node that is reached along two paths stands there twice, each time with everything below it.",
+      hint="A node that is reached along two paths is listed twice, each time with everything below it.",
       wrong=[(lambda v: 4 < len(v) < 8, "What lies below a shared node was listed once. walk follows every path to its end: keep no set of visited nodes.")])
 check("an operand without gradient is skipped", lambda: walk((torch.randn(4) * (z * torch.randn(4)).exp()).grad_fn),
       [(0, "MulBackward0"), (1, "ExpBackward0"), (2, "MulBackward0"), (3, "AccumulateGrad")],
@@ -231,12 +257,13 @@ draw_graph(doubled)
 # **Explain.** Each addition adds one node and doubles the number of paths. The two arrows between neighbors are the two operands of `+`,
 # which happen to be the same tensor. The graph is a **directed acyclic graph**: nodes are shared, and no arrow leads back.
 #
-# Real models share nodes all the time. A residual connection uses its input twice, a tied weight is used twice, and the
+# Real models share nodes all the time. A residual connection uses its input twice. A tied weight is used twice. The
 # loss of an RL step uses the same log-probabilities in several terms. Code that follows paths is fine for five layers and never
-# returns for sixty. Code that recurses meets Python's recursion limit in a long chain. So: keep a set of the nodes that
+# returns for sixty. Code that calls itself runs into Python's recursion limit on a long chain. So keep a set of the nodes that
 # you have seen, and a list of nodes still to visit.
 #
-# The next cell builds a chain that two of the exercises use.
+# The next cell builds a chain of 400 nodes. The checks of the next two exercises go down it on a *short stack*, with room for
+# 100 calls inside each other. Code that calls itself once per node fails there, as it fails on a longer chain with Python's usual room.
 
 # %% nbgrader={"grade": false, "grade_id": "long-chain", "locked": true, "schema_version": 3, "solution": false, "task": false}
 def long_chain(length: int) -> torch.Tensor:
@@ -247,14 +274,21 @@ def long_chain(length: int) -> torch.Tensor:
     return link
 
 
-LONG = long_chain(20_000)
+def doublings(times: int, leaf: torch.Tensor) -> torch.Tensor:
+    """`leaf` doubled so many times: times + 1 nodes and 2 ** times paths."""
+    for _ in range(times):
+        leaf = leaf + leaf
+    return leaf
+
+
+CHAIN = long_chain(400)
 
 # %% [markdown]
 # ### Exercise: nodes
 #
 # Difficulty: ●●○○○ · 12 minutes
 #
-# Every distinct node once. Two nodes are distinct when they are two objects (`is`), whatever they are called.
+# Write a function that lists every distinct node once. Two nodes are distinct when they are two objects (`is`), whatever they are called.
 #
 # <details><summary>Stuck?</summary>
 #
@@ -263,9 +297,7 @@ LONG = long_chain(20_000)
 # </details>
 # <details><summary>Still stuck?</summary>
 #
-# Mark a node as seen when you put it on the list, not when you take it off. Otherwise a shared node gets onto the list twice.
-# A dict keeps its insertion order, so `{root: None}` can be both the set and the answer. And `in` on a list looks at every
-# entry: with 20,000 nodes that takes 200 million comparisons.
+# Mark a node as seen when you put it on the list. If you mark it when you take it off, a shared node can be on the list twice by then.
 # </details>
 
 # %% nbgrader={"grade": false, "grade_id": "nodes", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -283,6 +315,9 @@ def nodes(root) -> list:
         Each once, `root` first, the rest in any order. Time linear in nodes and edges, at any depth.
     """
     ### BEGIN SOLUTION
+    # Why this shape: a dict answers "is it new?" without a search, and it keeps the order in which things went in, so it is the
+    # set of seen nodes and the answer at once. It holds the nodes themselves: a remembered id() may come to mean another node.
+    # The list of waiting nodes stands in for Python's own stack, which a long chain would use up.
     found = {root: None}
     waiting = [root]
     while waiting:
@@ -309,32 +344,47 @@ x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 w = torch.tensor([0.5, -1.0, 2.0], requires_grad=True)
 y = (x * w).sum()
 check = Check("nodes", points=3)
-check("the root comes first", lambda: names_of(nodes(y.grad_fn))[:1], ["SumBackward0"],
-      hint="The list begins with root itself.")
 check("every node of (x * w).sum()", lambda: sorted(names_of(nodes(y.grad_fn))),
       ["AccumulateGrad", "AccumulateGrad", "MulBackward0", "SumBackward0"],
       hint="The sum, the product, and one AccumulateGrad per leaf.",
-      wrong=[(lambda v: len(v) == 3, "Two nodes of the same type are two nodes. Compare nodes, not their names."),
-             (lambda v: v.count("SumBackward0") > 1, "The root stands there twice.")])
-check("a list comes back", lambda: type(nodes(y.grad_fn)).__name__, "list",
-      hint="list(...) makes a list of anything that can be gone through.")
+      wrong=[(["AccumulateGrad", "MulBackward0", "SumBackward0"], "Two nodes of the same type are two nodes. Compare nodes, not their names."),
+             (lambda v: v.count("SumBackward0") > 1, "The root is listed twice.")])
+check("a list, with the root first", lambda: [type(nodes(y.grad_fn)).__name__, names_of(nodes(y.grad_fn))[:1]], ["list", ["SumBackward0"]],
+      hint="The list begins with root itself.",
+      wrong=[(lambda v: v[0] != "list", "list(...) makes a list of anything that can be gone through.")])
 check("a shared node is listed once", lambda: len(nodes((x * x).grad_fn)), 2,
       hint="x * x has two nodes: the product, and one AccumulateGrad with two edges to it.",
       wrong={3: "You listed the leaf once per edge. It is one node: mark it as seen when you put it on your list."})
+check("None is no node", lambda: names_of(nodes((torch.ones(3) * x).grad_fn)), ["MulBackward0", "AccumulateGrad"],
+      hint="torch.ones(3) needs no gradient, so the first entry of next_functions is (None, 0). Skip it, and go on with the next.",
+      wrong=[(lambda v: "NoneType" in v, "None is not a node. Skip it."),
+             (AttributeError, "Where an operand needs no gradient, next_functions holds None. Skip it.")])
+check.that("a node is looked up, not searched for", lambda: [steps_per_node(nodes, 20), steps_per_node(nodes, 80)], lambda steps: steps[1] - steps[0] <= 15,
+           hint="Counted were the steps per node, on 20 nodes and on 80. They grow with the graph, so the work grows with the square of it: a search through a list looks at every entry. Use a set or a dict.")
+check("a chain of 400 nodes, on a short stack", lambda: short_stack(lambda: len(nodes(CHAIN.grad_fn))), 401,
+      hint="The chain has 400 negations and one leaf.",
+      wrong={RecursionError: "Your function calls itself once per node, and Python's stack is not that deep. Keep your own list of nodes still to visit."})
+check.that("twelve doublings take twelve visits", lambda: steps_per_node(nodes, 12, width=2), lambda steps: steps <= 300,
+           hint="Counted were the steps per node on twelve doublings: 13 nodes, but 2**12 paths. Visit every node once, not every path.")
 ### BEGIN HIDDEN TESTS
 z = torch.randn(4, requires_grad=True)
 branches = int(torch.randint(20, 60, ()))
 wide = z * torch.randn(4)
 for _ in range(branches):
     wide = wide + z.sin()
-deep = z
-for _ in range(60):
-    deep = deep + deep
-check("many nodes of a few kinds", lambda: [len(nodes(wide.grad_fn)), len({id(node) for node in nodes(wide.grad_fn)})],
+
+
+def how_many(root):
+    """Entries of a list, and distinct nodes in it."""
+    found = nodes(root)
+    return [len(found), len({id(node) for node in found})]
+
+
+check("many nodes of a few kinds", lambda: how_many(wide.grad_fn),
       [2 * branches + 2, 2 * branches + 2],
       hint="Every operation of the forward pass made a node of its own; the leaf adds one; None is no node.",
-      wrong=[(lambda v: 2 < v[0] <= 5, "Two nodes of the same type are two nodes. Compare nodes, not their names."),
-             (lambda v: v[0] > v[1], "Some nodes stand in the list twice. Mark a node as seen when you put it on your list.")])
+      wrong=[(lambda v: v[0] == v[1] <= 4, "Two nodes of the same type are two nodes. Compare nodes, not their names."),
+             (lambda v: v[0] > v[1], "Some nodes are listed twice. Mark a node as seen when you put it on your list.")])
 check("an operand without gradient is no node", lambda: sorted(names_of(nodes((torch.randn(4) * z).exp().grad_fn))),
       ["AccumulateGrad", "ExpBackward0", "MulBackward0"],
       hint="Where an operand needs no gradient, next_functions holds None. Skip it.",
@@ -346,21 +396,14 @@ check("the root comes first, from the middle of a graph too",
 check("one graph after another", lambda: [sorted(names_of(found)) for found in (nodes(torch.stack([z, z.exp(), z.sin()]).grad_fn), nodes(z.exp().grad_fn))],
       [["AccumulateGrad", "ExpBackward0", "SinBackward0", "StackBackward0"], ["AccumulateGrad", "ExpBackward0"]],
       hint="Two graphs, one after the other: an operation of three operands, then one of one. Go through all of next_functions, and let each call have a list of its own.")
-def on_the_long_chain():
-    """What comes of the long chain; whoever searches would be at it for seconds, so that is asked on a short one first."""
-    if steps_per_node(nodes, 400) > 180:
-        return "a search through a list"
-    return len(nodes(LONG.grad_fn))
-
-
-check.that("a node is looked up, not searched for", lambda: steps_per_node(nodes, 400), lambda steps: steps <= 180,
-           hint="The time grows with the square of the graph: a search through a list looks at every entry. Use a set or a dict.",
-           wrong={RecursionError: "Python's stack is not that deep. Keep your own list of nodes still to visit."})
-check("a chain of 20,000 nodes", lambda: on_the_long_chain(), 20_001,
-      hint="The chain has 20,000 negations and one leaf, to be listed in well under a second.",
-      wrong={RecursionError: "Python's stack is not that deep. Keep your own list of nodes still to visit.",
-             "a search through a list": "A search through a list looks at every entry: 20,000 nodes are 200 million looks. Use a set or a dict."})
-check("sixty doublings", lambda: len(nodes(deep.grad_fn)), 61, limit=2,
+check("the root may be a leaf's own node", lambda: names_of(nodes((z * 2).grad_fn.next_functions[0][0])), ["AccumulateGrad"],
+      hint="Below an AccumulateGrad nothing follows: it is the only node.")
+check.that("looked up on longer chains, too", lambda: [steps_per_node(nodes, 40), steps_per_node(nodes, 120)], lambda steps: steps[1] - steps[0] <= 20,
+           hint="The steps per node grow with the graph, so the work grows with the square of it: a search through a list looks at every entry. Use a set or a dict.")
+check("as deep as you like", lambda: short_stack(lambda: len(nodes((CHAIN * z).sin().grad_fn)), 90), 404,
+      hint="400 negations and their leaf, a product with a leaf of its own, and a sine.",
+      wrong={RecursionError: "Your function calls itself once per node, and Python's stack is not that deep. Keep your own list of nodes still to visit."})
+check("sixty doublings", lambda: len(nodes(doublings(60, z).grad_fn)), 61, limit=2,
       hint="There are 61 nodes but 2**60 paths. Visit every node once, not every path.")
 ### END HIDDEN TESTS
 check.report()
@@ -368,8 +411,8 @@ check.report()
 # %% [markdown]
 # ## 3. Who receives a gradient
 #
-# Whoever has an AccumulateGrad at the bottom of the graph. Three kinds of tensor go into the next line: a weight that is trained,
-# a bias that is frozen, and data.
+# A leaf gets a gradient if it has an AccumulateGrad at the bottom of the graph. Three kinds of tensor go into the next line: a weight that
+# is trained, a bias that is frozen, and data.
 #
 # **Predict.** How many AccumulateGrad nodes will the graph have? Which operands of the addition and the product are edges,
 # and which are None?
@@ -386,11 +429,14 @@ draw_graph(out, none_edges=True)
 
 # %% [markdown]
 # **Explain.** An operand that needs no gradient leaves an entry **None**: an edge to nowhere. That is how data and frozen
-# parameters stay out of the graph. Look closer at MmBackward0: it saved `self`, which is `data`. The data gets no
-# gradient, but the gradient of `weight` needs the data. It did not save `weight`: only the gradient of `data` would need it, and nobody
-# asks for that. Whether a tensor is *saved* and whether it *gets a gradient* are two questions: a factor is saved when the *other* one needs a gradient.
+# parameters stay out of the graph. (It is so where the operand *could* have a gradient. A mask, an index or a label never could,
+# so not even a None stands for it: `x.gather(0, index)` has one entry, for `x`.)
 #
-# The decision is made when the operation runs. Freezing a leaf afterwards does not cut the edge.
+# Look closer at MmBackward0. It saved `self`, which is `data`: the data gets no gradient, but the gradient of `weight` needs the data.
+# It did not save `weight`. Only the gradient of `data` would need it, and nobody asks for that. Whether a tensor is *saved* and whether it
+# *gets a gradient* are two questions. A factor is saved when the *other* one needs a gradient.
+#
+# The decision is made when the operation runs. Freezing a leaf afterwards does not cut the edge. But its AccumulateGrad then adds nothing.
 
 # %% tags=["demo"]
 accumulator = out.grad_fn.next_functions[0][0].next_functions[1][0]
@@ -398,6 +444,8 @@ print("the leaf in the graph is our weight:", accumulator.variable is weight)
 weight.requires_grad_(False)
 print("frozen after the fact, the node is still there:", out.grad_fn.next_functions[0][0].next_functions[1][0])
 print("but its leaf now says requires_grad =", accumulator.variable.requires_grad)
+out.sum().backward()
+print("and backward leaves its .grad alone:", weight.grad)
 print("thawed again:", weight.requires_grad_(True).requires_grad)
 
 # %% [markdown]
@@ -405,19 +453,17 @@ print("thawed again:", weight.requires_grad_(True).requires_grad)
 #
 # Difficulty: ●●●○○ · 15 minutes
 #
-# The tensors that would receive a gradient if you called backward now. This is the question behind "why is this parameter's
-# `.grad` None": is it in the list at all?
+# Write a function that lists the tensors that would receive a gradient if you called backward now. It answers the question "why
+# is this parameter's `.grad` None?": is the parameter in the list at all?
 #
 # <details><summary>Stuck?</summary>
 #
-# An AccumulateGrad node has its leaf in `.variable`. Visit every node once, as in `nodes`, and collect the leaves. Look at
-# `requires_grad` for those frozen since.
+# An AccumulateGrad node has its leaf in `.variable`. Visit every node once, as in `nodes`, and collect the leaves.
 # </details>
 # <details><summary>Still stuck?</summary>
 #
-# The order is that of `walk`: first operand first, all the way down. With a list used as a stack, push the operands in reverse.
-# Mark a node as seen when you *take it off* the stack: a node pushed early can be met earlier along another way. Keep the nodes
-# themselves in your set; an `id(node)` says something only as long as the node lives.
+# The order is that of `walk`: first operand first, all the way down. A node that was pushed early can be met earlier along another
+# way. So mark a node as seen when you *take it off* the stack.
 # </details>
 
 # %% nbgrader={"grade": false, "grade_id": "leaves", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -436,6 +482,9 @@ def leaves(root) -> list[torch.Tensor]:
         (requires_grad is False) is left out. Time linear in nodes and edges, at any depth.
     """
     ### BEGIN SOLUTION
+    # Why this shape: a stack goes down before it goes sideways, which is pre-order, if operands are pushed in reverse. A node can
+    # be pushed twice before it is met; the earlier meeting counts, so it is marked when it comes off. The set holds nodes, never
+    # tensors: `in` would compare a tensor's elements. Whether a leaf is frozen is asked now, since the graph does not know.
     found, seen, waiting = [], set(), [root]
     while waiting:
         node = waiting.pop()
@@ -455,23 +504,49 @@ def called(found, known):
     return [next((name for name, tensor in known.items() if tensor is leaf), "a stranger") for leaf in found]
 
 
+def frozen_since():
+    """A product of x and of a leaf that was frozen after it was recorded."""
+    frozen = torch.ones(3, requires_grad=True)
+    out = x * frozen
+    frozen.requires_grad_(False)
+    return out
+
+
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 w = torch.tensor([0.5, -1.0, 2.0], requires_grad=True)
 check = Check("leaves", points=3)
 check("the leaves of (x * w).sum()", lambda: called(leaves((x * w).sum().grad_fn), {"x": x, "w": w}), ["x", "w"],
       hint="x is the first operand, w the second.",
       wrong=[(lambda v: "a stranger" in v, "Return the leaves themselves, node.variable: no nodes, no copies, no detached tensors."),
-             (lambda v: v == ["w", "x"], "The first operand comes first. A stack turns the order round: push the operands in reverse."),
-             (RuntimeError, "`in` on a list of tensors compares their elements. Compare nodes, or use `is`.")])
+             (["w", "x"], "The first operand comes first. A stack turns the order round: push the operands in reverse."),
+             (RuntimeError, "`in` on a list of tensors compares their elements, and that raises. Compare nodes, or use `is`.")])
 check("a leaf used twice is listed once", lambda: called(leaves((x * x * w).grad_fn), {"x": x, "w": w}), ["x", "w"],
       hint="Distinct leaves: x once, then w.",
       wrong=[(lambda v: "a stranger" in v, "Return the leaves themselves, node.variable: no nodes, no copies, no detached tensors."),
-             (lambda v: v == ["w", "x"], "Both are there, but not in pre-order. Go down the first operand to the end before you turn to the second."),
-             (lambda v: v.count("x") == 2, "x stands there twice: once per edge. Visit every node once."),
-             (RuntimeError, "`in` on a list of tensors compares their elements. Compare nodes, or use `is`.")])
-check("data is no leaf of the graph", lambda: called(leaves((x * torch.ones(3)).grad_fn), {"x": x}), ["x"],
-      wrong=[(lambda v: "a stranger" in v, "Return the leaves themselves, node.variable: no nodes, no copies, no detached tensors.")],
-      hint="Where an operand needs no gradient, next_functions holds None. Skip it.")
+             (["w", "x"], "Both are there, but not in pre-order. Go down the first operand to the end before you turn to the second."),
+             (lambda v: v.count("x") == 2, "x is listed twice: once per edge. Visit every node once."),
+             (RuntimeError, "`in` on a list of tensors compares their elements, and that raises. Compare nodes, or use `is`.")])
+check("data is no leaf of the graph", lambda: called(leaves((torch.ones(3) * x).grad_fn), {"x": x}), ["x"],
+      wrong=[(lambda v: "a stranger" in v, "Return the leaves themselves, node.variable: no nodes, no copies, no detached tensors."),
+             (AttributeError, "Where an operand needs no gradient, next_functions holds None. Skip it.")],
+      hint="torch.ones(3) needs no gradient, so the first entry of next_functions is (None, 0). Skip it, and go on with the next.")
+check("a leaf is listed where it is first met", lambda: called(leaves(((w.exp() + x.sin()) * w).grad_fn), {"x": x, "w": w}), ["w", "x"],
+      hint="Pre-order goes down the first factor to the end: it meets w below exp, then x below sin. The second factor is w again.",
+      wrong=[(lambda v: "a stranger" in v, "Return the leaves themselves, node.variable: no nodes, no copies, no detached tensors."),
+             (["x", "w"], "w is met first, below exp. If you mark nodes as seen when you push them, the later meeting wins. Mark them when you pop them."),
+             (RuntimeError, "`in` on a list of tensors compares their elements, and that raises. Compare nodes, or use `is`.")])
+check("a leaf that was frozen since is left out", lambda: called(leaves(frozen_since().grad_fn), {"x": x, "w": w}), ["x"],
+      hint="Ask the leaf now: node.variable.requires_grad.",
+      wrong=[(lambda v: v == ["x", "a stranger"], "Freezing leaves the node in the graph. Ask the leaf now: node.variable.requires_grad.")])
+check("a leaf's own node as root, a leaf without dimensions", lambda: [list(leaf.shape) for leaf in leaves((torch.zeros((), requires_grad=True) * 2).grad_fn.next_functions[0][0])], [[]],
+      hint="Look at the root as at any other node: here it is an AccumulateGrad, and its leaf has shape ().")
+check.that("a node is looked up, not searched for", lambda: [steps_per_node(leaves, 20), steps_per_node(leaves, 80)], lambda steps: steps[1] - steps[0] <= 15,
+           hint="Counted were the steps per node, on 20 nodes and on 80. They grow with the graph, so the work grows with the square of it: a search through a list looks at every entry. Use a set or a dict.")
+check("a chain of 400 nodes, on a short stack", lambda: short_stack(lambda: [list(leaf.shape) for leaf in leaves(CHAIN.grad_fn)]), [[]],
+      hint="One leaf, of no dimensions, at the end of the chain.",
+      wrong={RecursionError: "Your function calls itself once per node, and Python's stack is not that deep. Keep your own list of nodes still to visit."})
+check.that("twelve doublings take twelve visits", lambda: steps_per_node(leaves, 12, width=2), lambda steps: steps <= 300,
+           hint="Counted were the steps per node on twelve doublings: 13 nodes, but 2**12 paths. Visit every node once, not every path.")
 ### BEGIN HIDDEN TESTS
 pool = {name: torch.ones(2, requires_grad=True) for name in ("a", "b", "c", "d", "e")}
 order = torch.randperm(5).tolist()
@@ -493,16 +568,13 @@ twin = double.detach().requires_grad_()  # another leaf over the same memory
 trained = torch.randn(2, dtype=torch.float64, requires_grad=True)
 trained.grad = torch.ones(2, dtype=torch.float64)
 relatives = {"double": double, "twin": twin, "trained": trained}
-deep = a
-for _ in range(60):
-    deep = deep + deep
 check("in pre-order", lambda: called(leaves(leftmost.grad_fn), pool), ["abcde"[i] for i in order],
       hint="Everything below the first operand comes before the second operand.",
       wrong=[(lambda v: sorted(v) == sorted(set(v)) and len(v) == 5,
               "All leaves are there, but not in pre-order. Go down the first operand to the end before you turn to the second.")])
-check("a leaf stands where it is first met", lambda: called(leaves(((b.exp() + a.sin()) * b).grad_fn), pool), ["b", "a"],
-      hint="Pre-order meets b below exp first, then a.",
-      wrong=[(lambda v: v == ["a", "b"],
+check("the first meeting counts", lambda: called(leaves(((b.exp() + a.sin() + pool["c"].cos()) * b).grad_fn), pool), ["b", "a", "c"],
+      hint="Pre-order meets b below exp first, then a, then c.",
+      wrong=[(["a", "c", "b"],
               "b is met first, below exp. If you mark nodes as seen when you push them, the later meeting wins. Mark them when you pop them.")])
 check("a leaf frozen since is left out", lambda: called(leaves(mixed.grad_fn), {str(i): leaf for i, leaf in enumerate(stack)}),
       [str(i) for i in range(6) if i not in frozen],
@@ -519,21 +591,12 @@ check("one graph after another", lambda: [called(found, pool) for found in [leav
       hint="Twenty graphs that live no longer than a call, with an operation of three operands or of one. Go through all of next_functions. Let each call have a list of its own, and remember nothing by id: that of a node that is gone may be that of the next.")
 check("the root may be an AccumulateGrad", lambda: called(leaves((a * 2).grad_fn.next_functions[0][0]), pool), ["a"],
       hint="Look at the root as at any other node.")
-def on_the_long_chain():
-    """What comes of the long chain; whoever searches would be at it for seconds, so that is asked on a short one first."""
-    if steps_per_node(leaves, 400) > 180:
-        return "a search through a list"
-    return [list(leaf.shape) for leaf in leaves(LONG.grad_fn)]
-
-
-check.that("a node is looked up, not searched for", lambda: steps_per_node(leaves, 400), lambda steps: steps <= 180,
-           hint="The time grows with the square of the graph: a search through a list looks at every entry. Use a set or a dict.",
-           wrong={RecursionError: "Python's stack is not that deep. Keep your own list of nodes still to visit."})
-check("a chain of 20,000 nodes", lambda: on_the_long_chain(), [[]],
-      hint="One leaf, of no dimensions, at the end of the chain.",
-      wrong={RecursionError: "Python's stack is not that deep. Keep your own list of nodes still to visit.",
-             "a search through a list": "A search through a list looks at every entry: 20,000 nodes are 200 million looks. Use a set or a dict."})
-check("sixty doublings", lambda: called(leaves(deep.grad_fn), pool), ["a"], limit=2,
+check.that("looked up on longer chains, too", lambda: [steps_per_node(leaves, 40), steps_per_node(leaves, 120)], lambda steps: steps[1] - steps[0] <= 20,
+           hint="The steps per node grow with the graph, so the work grows with the square of it: a search through a list looks at every entry. Use a set or a dict.")
+check("as deep as you like", lambda: short_stack(lambda: called(leaves((CHAIN * a).sum().grad_fn), {"a": a}), 90), ["a stranger", "a"],
+      hint="The chain's own leaf at its end, then a.",
+      wrong={RecursionError: "Your function calls itself once per node, and Python's stack is not that deep. Keep your own list of nodes still to visit."})
+check("sixty doublings", lambda: called(leaves(doublings(60, a).grad_fn), pool), ["a"], limit=2,
       hint="There are 61 nodes but 2**60 paths. Visit every node once, not every path.")
 ### END HIDDEN TESTS
 check.report()
@@ -541,8 +604,8 @@ check.report()
 # %% [markdown]
 # ## 4. What a node keeps
 #
-# A node has an attribute `_saved_…` for each thing its derivative needs. They are private names, meant for looking and not for
-# building on.
+# A node has an attribute `_saved_…` for each thing its derivative needs. The underscore says that these names are private: look at
+# them, and build nothing on them.
 #
 # **Predict.** Which of these operations keep their input, which keep their *output*, and which keep nothing? Fill in the first
 # line with "input", "output" or "nothing". The derivatives: of exp it is exp again; of sin it is cos; of an addition it is 1.
@@ -559,11 +622,10 @@ for name, result in results.items():
 
 # %% [markdown]
 # **Explain.** `_saved_self` is the input, `_saved_result` the output. exp, sqrt and relu can write their derivative in terms of
-# their result, so they keep that; it exists anyway. An addition keeps nothing of use. `_saved_self_sym_sizes` of the sum is a
-# shape, a tuple of ints, and costs next to nothing.
+# their result, so they keep that; it exists anyway. `_saved_alpha` of the addition is a number, and `_saved_self_sym_sizes` of the sum
+# is a shape, a tuple of ints. Both cost next to nothing.
 #
-# `_saved_alpha` of the addition is a number as well. So what a node saves is of three kinds: tensors, tuples of tensors, and
-# plain values. Only tensors are memory.
+# So what a node saves is of three kinds: tensors, tuples that may hold tensors, and plain values. Only tensors are memory.
 #
 # **Are these copies?** Run, and see what the saved tensors share.
 
@@ -578,13 +640,14 @@ picked = torch.randn(5, 4, requires_grad=True)[:, torch.tensor([3, 1])]
 print("an index saves a tuple:", picked.grad_fn._saved_indices)
 
 # %% [markdown]
-# Saving is holding a reference. Nothing is copied; but as long as the graph lives, what it refers to cannot be freed. For a
-# weight that costs nothing, it lives anyway. For an **activation**, a tensor that the forward pass made on the way, the graph is often the
-# only one that still needs it. The memory of training is mostly this, and
-# [chapter 02](../02-saved-tensors/02-saved-tensors.ipynb) counts it to the byte.
+# Saving is holding a reference. Nothing is copied. But as long as the graph lives, what it refers to cannot be freed. For a
+# weight that costs nothing, because the weight lives anyway. An **activation** is a tensor that the forward pass made on the way, and
+# often the graph is the only one that still needs it. At a large batch this is most of what training keeps in memory. (At a small batch the
+# weights, their gradients and Adam's two tensors per weight are more.) [Chapter 02](../02-saved-tensors/02-saved-tensors.ipynb)
+# counts activations to the byte.
 #
-# **Read the picture.** In the next drawing, amber boxes hold memory that only the graph keeps, and the stronger the amber the larger
-# the share. Before you run the cell: which of the four operations will be amber?
+# **Read the picture.** In the next drawing, an amber box holds on to memory that is no leaf's, and the stronger the amber, the more
+# bytes. Before you run the cell: which of the four operations will be amber, and which the strongest?
 
 # %% tags=["demo"]
 torch.manual_seed(2)
@@ -601,16 +664,16 @@ def small_network(x):
 draw_graph(small_network(x))
 
 # %% [markdown]
-# Three of four. The first product keeps `x`, the data. silu keeps its input, and the second product keeps silu's output: two
-# tensors of the same shape that have no name any more, for `h` went out of scope with the function. The graph holds them
-# all the same. The second product also saved `w2`, but that is the leaf's memory, and costs nothing more. The sum is not amber.
+# Three of four. The first product keeps `x`, the data: 8 KiB, the weakest. silu keeps its input, and the second product keeps silu's
+# output: two tensors of the same shape, 16 KiB each. Neither has a name any more, for `h` went out of scope with the function. The graph
+# holds them all the same. The second product also saved `w2`, but that is the leaf's memory, and costs nothing more. The sum is gray.
 
 # %% [markdown]
 # ### Exercise: saved
 #
 # Difficulty: ●●○○○ · 12 minutes
 #
-# The tensors that one node saved, by name.
+# Write a function that returns the tensors which one node saved, by name.
 #
 # <details><summary>Stuck?</summary>
 #
@@ -618,8 +681,7 @@ draw_graph(small_network(x))
 # </details>
 # <details><summary>Still stuck?</summary>
 #
-# There are three cases: a tensor, a tuple whose entries may be tensors or None, and everything else. Number a tuple's entries before you drop
-# any: the None before an index says which dimension it belongs to. Attributes that begin with `_raw_saved_` are the same things in packed form; leave them.
+# Print all of them for `(x * w).grad_fn`, `x.sum(0).grad_fn` and the node of `picked` above. There are three kinds of values.
 # </details>
 
 # %% nbgrader={"grade": false, "grade_id": "saved", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -634,8 +696,8 @@ def saved(node) -> dict[str, torch.Tensor]:
     Returns
     -------
     dict of str to torch.Tensor
-        By attribute name without `_saved_`; the i-th entry of a tuple is `name[i]`. The tensors themselves: no copies, not
-        detached. What is no tensor is left out.
+        By attribute name without `_saved_`. The tensor at place i of a tuple is `name[i]`: None keeps its place. The tensors
+        themselves: no copies, not detached. What is no tensor is left out.
         Empty for the node of a custom `torch.autograd.Function`.
 
     Raises
@@ -644,6 +706,9 @@ def saved(node) -> dict[str, torch.Tensor]:
         If the graph was released and the node had saved a tensor: PyTorch's own error, passed through.
     """
     ### BEGIN SOLUTION
+    # Why this shape: a tuple and a single value are made alike first, as a dict of names and values, and then there is one rule
+    # for both: keep the tensors. Numbering before filtering lets None keep its place. Nothing is caught: on a released graph
+    # getattr raises PyTorch's own error, and no other words would be better.
     found = {}
     for attribute in dir(node):
         if not attribute.startswith("_saved_"):
@@ -656,8 +721,21 @@ def saved(node) -> dict[str, torch.Tensor]:
 
 
 # %% nbgrader={"grade": true, "grade_id": "check-saved", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+class Half(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x / 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad / 2
+
+
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 w = torch.tensor([0.5, -1.0, 2.0], requires_grad=True)
+over = x.exp()
+over.sum().backward()
 check = Check("saved", points=3)
 check("a product saves both factors", lambda: {key: tensor.detach() for key, tensor in saved((x * w).grad_fn).items()},
       {"other": torch.tensor([0.5, -1.0, 2.0]), "self": torch.tensor([1.0, 2.0, 3.0])},
@@ -667,6 +745,19 @@ check("a product saves both factors", lambda: {key: tensor.detach() for key, ten
 check("what is no tensor is left out", lambda: sorted(saved(x.sum(0).grad_fn)), [],
       hint="The sum saved a dimension and a shape, but no tensor.",
       wrong=[(lambda v: len(v) > 0, "A dimension, a flag and a shape are no tensors.")])
+check("a tuple's tensors at their places", lambda: saved((x * torch.ones(2, 2, 3))[torch.tensor([1, 0]), :, torch.tensor([2, 0])].grad_fn),
+      {"indices[0]": torch.tensor([1, 0]), "indices[2]": torch.tensor([2, 0])},
+      hint="[rows, :, columns] saved the tuple (rows, None, columns): two tensors, at places 0 and 2.",
+      wrong=[(lambda v: "indices[1]" in v, "Number the entries before you leave out None: the second tensor is at place 2."),
+             (lambda v: "indices" in v, "Look inside a tuple: its tensors are name[i]."),
+             (lambda v: len(v) == 1, "The tuple holds two tensors. Take every one, not only the first."),
+             (lambda v: len(v) == 0, "A tuple may hold tensors. Look inside.")])
+check("the tensors themselves", lambda: ["x" if tensor is x else "another tensor" for tensor in saved((x * x).grad_fn).values()], ["x", "x"],
+      hint="Saving is a reference. Return what the attribute holds: no clone, no detach.")
+check("nothing for a custom Function", lambda: saved(Half.apply(x).grad_fn), {},
+      hint="A custom Function's node has no `_saved_` attributes. `saved_tensors` is another door: leave it.")
+check.raises("a released graph raises PyTorch's error", lambda: saved(over.grad_fn), RuntimeError, match="second time|freed",
+             hint="On a released graph PyTorch raises when you read what was saved. Let it through.")
 ### BEGIN HIDDEN TESTS
 class Scale(torch.autograd.Function):
     @staticmethod
@@ -725,7 +816,7 @@ check.report()
 #
 # Difficulty: ●●●○○ · 15 minutes
 #
-# Your own drawing of a graph, with the graphviz package: `graphviz.Digraph()` is a drawing, `.node(name, label)` adds a box and
+# Write a function that draws a graph, with the graphviz package: `graphviz.Digraph()` is a drawing, `.node(name, label)` adds a box and
 # `.edge(tail, head)` an arrow. It needs no `dot` program until it is shown. Names are strings; two boxes with one name are one box.
 #
 # <details><summary>Stuck?</summary>
@@ -735,8 +826,8 @@ check.report()
 # </details>
 # <details><summary>Still stuck?</summary>
 #
-# Add a node's edges when you visit it, once. Its operands may have a number already, or get the next one. `str(tuple(leaf.shape))` is "(3,)";
-# `str(leaf.shape)` would be "torch.Size([3])". If a name is `str(id(node))`, keep the node alive as well.
+# An edge may be added before its head has a box of its own: graphviz goes by names. So all of a node's edges can be added when you
+# visit it.
 # </details>
 
 # %% nbgrader={"grade": false, "grade_id": "draw", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -756,6 +847,8 @@ def draw(root) -> graphviz.Digraph:
         `str(tuple(leaf.shape))`; other labels contain `type(node).__name__`. Time linear in nodes and edges.
     """
     ### BEGIN SOLUTION
+    # Why this shape: it is `nodes` with two lines more. A number per node is a short name that no other node has, and the dict
+    # that gives it is the set of seen nodes as well. Each node adds its own edges, when it is visited, so each edge comes once.
     drawing = graphviz.Digraph(node_attr={"shape": "box"})
     numbers, waiting = {root: "0"}, [root]
     while waiting:
@@ -804,18 +897,39 @@ def shapes(drawing, wanted):
     return sorted([text for text in wanted if text in label] for label in picture(drawing).labels.values() if "AccumulateGrad" in label)
 
 
+def counts(drawing):
+    """How many boxes and arrows."""
+    shown = picture(drawing)
+    return [len(shown.labels), len(shown.edges)]
+
+
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 w = torch.tensor([0.5, -1.0, 2.0], requires_grad=True)
 y = (x * w).sum()
 check = Check("draw", points=2)
 check("one box per node", lambda: boxes(draw(y.grad_fn)), ["AccumulateGrad", "AccumulateGrad", "MulBackward0", "SumBackward0"],
       hint="Four boxes: the sum, the product, and one per leaf. Each label contains the node's type.",
-      wrong=[(lambda v: len(v) == 3, "Two boxes became one: they have the same name. Give each node a name of its own."),
+      wrong=[(["AccumulateGrad", "MulBackward0", "SumBackward0"], "Two boxes became one: they have the same name. Give each node a name of its own."),
              (lambda v: any("no node" in kind for kind in v), "A label must contain type(node).__name__. An edge to a name without a box makes an empty box.")])
 check("arrows go from a node to its next functions", lambda: arrows(draw(y.grad_fn)),
       [("MulBackward0", "AccumulateGrad"), ("MulBackward0", "AccumulateGrad"), ("SumBackward0", "MulBackward0")],
       hint="Three arrows: from the sum to the product, and from the product to each leaf.",
       wrong=[(lambda v: ("AccumulateGrad", "MulBackward0") in v, "Your arrows point from operand to result. Draw them the way next_functions points.")])
+check("an operand that is used twice has two arrows", lambda: arrows(draw((x * x).grad_fn)), [("MulBackward0", "AccumulateGrad")] * 2,
+      hint="x * x has two edges to one leaf. Draw both.",
+      wrong=[(lambda v: len(v) == 1, "Parallel edges became one. Draw one per entry of next_functions, in a drawing that is not strict.")])
+check("a leaf's label has its shape", lambda: shapes(draw((x * 2).grad_fn), ["(3,)"]), [["(3,)"]],
+      hint="A leaf's label contains str(tuple(leaf.shape)), here (3,).",
+      wrong=[([[]], "A leaf's label needs the shape as a tuple: str(tuple(leaf.shape)), not torch.Size([...]).")])
+check("None has no box and no arrow", lambda: [boxes(draw((torch.ones(3) * x).grad_fn)), counts(draw((torch.ones(3) * x).grad_fn))],
+      [["AccumulateGrad", "MulBackward0"], [2, 1]],
+      hint="torch.ones(3) needs no gradient, so the first entry of next_functions is (None, 0). Skip it, and go on with the next.",
+      wrong=[(lambda v: any("no node" in kind for kind in v[0]), "None is no node and has no box."),
+             (AttributeError, "Where an operand needs no gradient, next_functions holds None. Skip it.")])
+check.that("a node is looked up, not searched for", lambda: [steps_per_node(draw, 20), steps_per_node(draw, 80)], lambda steps: steps[1] - steps[0] <= 15,
+           hint="Counted were the steps per node, on 20 nodes and on 80. They grow with the graph, so the work grows with the square of it: a search through a list looks at every entry. Use a set or a dict.")
+check.that("twelve doublings take twelve visits", lambda: steps_per_node(draw, 12, width=2), lambda steps: steps <= 300,
+           hint="Counted were the steps per node on twelve doublings: 13 nodes, but 2**12 paths. Visit every node once, not every path.")
 ### BEGIN HIDDEN TESTS
 rows, cols = int(torch.randint(2, 90, ())), int(torch.randint(2, 90, ()))
 z = torch.randn(rows, cols, requires_grad=True)
@@ -824,9 +938,6 @@ branches = int(torch.randint(20, 60, ()))
 wide = torch.zeros(())
 for _ in range(branches):
     wide = wide + z.exp().sin().sum()
-deep = x
-for _ in range(60):
-    deep = deep + deep
 check("both edges of x * x", lambda: arrows(draw((z * z).grad_fn)), [("MulBackward0", "AccumulateGrad")] * 2,
       hint="x * x has two edges to one leaf. Draw both.",
       wrong=[(lambda v: len(v) == 1, "Parallel edges became one. Draw one per entry of next_functions, in a drawing that is not strict."),
@@ -835,10 +946,10 @@ check("the shape of each leaf", lambda: shapes(draw((z * scalar).grad_fn), [str(
       [["()"], [f"({rows}, {cols})"]],
       hint="A leaf's label contains str(tuple(leaf.shape)).",
       wrong=[(lambda v: v == [[], []], "A leaf's label needs the shape as a tuple: str(tuple(leaf.shape)), not torch.Size([...]).")])
-check("many nodes of a few kinds", lambda: [len(boxes(draw(wide.grad_fn))), len(arrows(draw(wide.grad_fn)))],
+check("many nodes of a few kinds", lambda: counts(draw(wide.grad_fn)),
       [4 * branches + 1, 5 * branches - 1],
       hint="One box for each operation, one for the leaf, none for a None; each branch adds its arrows.",
-      wrong=[(lambda v: 1 < v[0] <= 6, "All nodes of one type became one box. Give each node a name of its own.")])
+      wrong=[(lambda v: 1 < v[0] <= 5, "All nodes of one type became one box. Give each node a name of its own.")])
 check("an operand without gradient is no box", lambda: boxes(draw((z * torch.randn(rows, cols)).exp().grad_fn)),
       ["AccumulateGrad", "ExpBackward0", "MulBackward0"],
       hint="Where an operand needs no gradient, next_functions holds None. Skip it.",
@@ -846,9 +957,9 @@ check("an operand without gradient is no box", lambda: boxes(draw((z * torch.ran
 check("one drawing after another", lambda: [boxes(drawing) for drawing in (draw(torch.stack([z, z.exp(), z.sin()]).sum().grad_fn), draw(z.exp().grad_fn))],
       [["AccumulateGrad", "ExpBackward0", "SinBackward0", "StackBackward0", "SumBackward0"], ["AccumulateGrad", "ExpBackward0"]],
       hint="Two drawings, one after the other: an operation of three operands, then one of one. Go through all of next_functions, and let each call make a drawing of its own.")
-check.that("a node is looked up, not searched for", lambda: steps_per_node(draw, 400), lambda steps: steps <= 180,
-           hint="The time grows with the square of the graph: a search through a list looks at every entry. Use a set or a dict.")
-check("sixty doublings", lambda: [len(boxes(draw(deep.grad_fn))), len(arrows(draw(deep.grad_fn)))], [61, 120], limit=2,
+check.that("looked up on longer chains, too", lambda: [steps_per_node(draw, 40), steps_per_node(draw, 120)], lambda steps: steps[1] - steps[0] <= 20,
+           hint="The steps per node grow with the graph, so the work grows with the square of it: a search through a list looks at every entry. Use a set or a dict.")
+check("sixty doublings", lambda: counts(draw(doublings(60, scalar).grad_fn)), [61, 120], limit=2,
       hint="There are 61 nodes, 120 edges and 2**60 paths. Visit every node once.",
       wrong=[(lambda v: 1 < v[0] < 61, "Several boxes became one: they have the same name. Give each node a name of its own."),
              (lambda v: v[1] == 60, "Parallel edges became one. Draw one per entry of next_functions, in a drawing that is not strict.")])
@@ -856,7 +967,55 @@ check("sixty doublings", lambda: [len(boxes(draw(deep.grad_fn))), len(arrows(dra
 check.report()
 
 # %% [markdown]
-# ## 5. Recorded anew, every time
+# ## 5. What a node computes
+#
+# Backward hands a node one number per element of its output: how much the loss changes when that element changes. The node must
+# return one number per element of each operand. What does it do in between?
+#
+# The cell below has an operation with three inputs and three outputs, the running product `cumprod`. Its derivatives make a table, the
+# **Jacobian**: row i says how output i changes with each input.
+#
+# **Predict.** A node can be called by hand. The cell calls this one with `[1, 0, 0]`, `[0, 0, 1]` and `[1, 1, 1]`. Which rows of the table
+# will you see, and what comes of the third call?
+
+# %% tags=["demo"]
+v = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+out = v.cumprod(0)
+table = torch.autograd.functional.jacobian(lambda u: u.cumprod(0), v)
+print("out =", out.tolist())
+for i, row in enumerate(table.tolist()):
+    print(f"  d out[{i}] / d v =", row)
+for vector in ([1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [1.0, 1.0, 1.0]):
+    vector = torch.tensor(vector)
+    print("the node, called with", vector.tolist(), "->", out.grad_fn(vector).tolist(), "| vector @ table:", (vector @ table).tolist())
+
+# %% [markdown]
+# **Explain.** The first two calls pick a row each. The third adds up all three rows. A node multiplies the vector that arrives
+# with the Jacobian of its operation: it computes a **vector-Jacobian product**, VJP for short. A backward pass is made of such products, one after the
+# other from the loss down, and of sums where paths meet. That is the chain rule.
+#
+# A node never builds the table. The next cell says what that would cost for one `exp` of a million numbers, and what the node does instead.
+
+# %% tags=["demo"]
+u = torch.randn(1_000_000, requires_grad=True)
+result = u.exp()
+arrives = torch.randn(1_000_000)
+print(f"the Jacobian of exp would take {result.numel() * u.numel() * 4 / 1e12:.0f} TB, nearly all of it zeros")
+print(f"the vector and the saved result take {arrives.nbytes / 1e6:.0f} MB each")
+print("the node multiplies the two:", torch.equal(result.grad_fn(arrives), arrives * result))
+
+# %% [markdown]
+# Three things follow.
+#
+# - **Why a loss is one number.** Its Jacobian has one row, and the vector is `[1]`. For an output of more elements you have to
+#   say which mixture of rows you want: that is the argument of `out.backward(vector)`, and the `grad_outputs` of `torch.autograd.grad`.
+# - **Why one backward is enough for a million parameters.** The vector comes in from the loss and picks up one node's table after the
+#   other. A whole Jacobian takes one backward pass per output instead.
+# - **What you write when you write a backward.** A function from the vector to the VJP, from what you saved, without the table.
+#   [Chapter 04](../04-custom-function/04-custom-function.ipynb) is about that.
+
+# %% [markdown]
+# ## 6. Recorded anew, every time
 #
 # The graph is a record of what ran. It has no `if` and no loop in it.
 #
@@ -881,18 +1040,18 @@ for name, result in (("near", near), ("far", far)):
 
 # %% [markdown]
 # **Explain.** Each call recorded only the products that it ran. `v.norm() < 10` decided how many, and left no trace: the graph
-# is a straight line, and Python did the branching. This is what "dynamic graph" means. Three consequences:
+# is a straight line, and Python did the branching. This is what "dynamic graph" means. Three things follow:
 #
 # - the gradient is that of the branch that was taken, as if the condition were a constant;
 # - a debugger, `print`, or any Python works inside the forward pass;
-# - the graph costs its memory anew in every step, from the forward pass until backward or until the result is dropped.
+# - each step pays for the memory of its graph, from the forward pass until backward or until the result is dropped.
 
 # %% [markdown]
-# ## 6. Backward walks the graph
+# ## 7. Backward walks the graph
 #
 # `y.backward()` hands the gradient 1 to the root node. A node turns the gradient of its output into gradients of its
-# operands and passes them on. There is one rule: **a node runs once, after all its consumers have run**, for its
-# gradient is the sum of what they send.
+# operands and passes them on. There is one rule: **a node runs once, after all its consumers have run**. The vector that it
+# needs is the sum of what they send.
 #
 # **Predict.** `q` and `r` both come from `p`. In which order will the seven nodes run? Number them on paper.
 
@@ -915,9 +1074,9 @@ print(" -> ".join(type(node).__name__ for node in ran))
 draw_graph(total, notes={node: f"runs as number {number}" for number, node in enumerate(ran, 1)})
 
 # %% [markdown]
-# **Explain.** MulBackward0 waited for both of its consumers. Among nodes that are ready, the one that was recorded last goes
-# first: `sin` was called after `exp`, so its node runs before. You need not remember which of two ready nodes goes
-# first. You need to remember that a shared node waits, because its gradient is a sum. (In
+# **Explain.** MulBackward0 waited for both of its consumers. Among operations that are ready, the one that was recorded last goes
+# first: `sin` was called after `exp`, so its node runs before. An AccumulateGrad that is ready goes before all of them. You need not
+# remember which of two ready nodes goes first. Remember that a shared node waits, because it needs a sum. (In
 # [chapter 06](../06-backward-engine/06-backward-engine.ipynb) you write this engine.)
 #
 # Now the numbers, for the graph from the beginning.
@@ -935,7 +1094,7 @@ print("w.grad:", w.grad.tolist())
 # saved.
 
 # %% [markdown]
-# ## 7. Gradients add up
+# ## 8. Gradients add up
 #
 # **Predict.** The cell computes the same loss again and calls backward a second time, on a new graph. What is `x.grad` afterwards?
 
@@ -946,9 +1105,25 @@ guess = None
 print(f"x.grad: {x.grad.tolist()}, you said {guess}")
 
 # %% [markdown]
-# **Explain.** AccumulateGrad *adds*. It must: a leaf that is used twice gets the sum of both gradients, and so does a leaf of two
-# backward passes. That is why gradient accumulation over micro-batches needs no extra code, and why a training loop has to clear
-# gradients. The figure shows what happens to one that does not: the same descent on (v − 3)², with and without clearing.
+# **Explain.** AccumulateGrad *adds* to what is there already, and what is there came from an earlier backward.
+#
+# Do not mix this up with the sum of section 7. **Predict.** A leaf is used three times in one loss. How often does its AccumulateGrad run,
+# and with what?
+
+# %% tags=["demo"]
+thrice = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+loss = (thrice * 2 + thrice * 3 + thrice).sum()
+accumulator = torch.autograd.graph.get_gradient_edge(thrice).node
+hook = accumulator.register_prehook(lambda grads: print("AccumulateGrad runs, with", grads[0].tolist()))
+loss.backward()
+hook.remove()
+
+# %% [markdown]
+# It runs once, with the sum. Within one pass the engine adds up whatever meets at a node, before the node runs. Only *several passes* need
+# AccumulateGrad to add: a batch that was cut into micro-batches, or two losses with a graph each. So gradient accumulation is a loop
+# around `backward()`, with the loss divided by the number of rounds where it is a mean. And so a training loop has to clear gradients.
+#
+# The figure shows what happens to one that does not. It is the same descent on (v − 3)², with and without clearing.
 
 # %% tags=["demo"]
 import matplotlib.pyplot as plt
@@ -982,7 +1157,7 @@ plt.show()
 # Without clearing, `.grad` is the sum of all gradients so far. The step keeps pushing in a direction that has become wrong, and the
 # loss swings. Nothing raises. This bug shows only in the curve.
 #
-# One more thing to notice in the cell: the update stands under `torch.no_grad()`. Outside of it PyTorch refuses to change a leaf in
+# One more thing in that cell: the update is under `torch.no_grad()`. Outside of it PyTorch refuses to change a leaf in
 # place, because the change itself would have to be recorded.
 
 # %% [markdown]
@@ -990,18 +1165,17 @@ plt.show()
 #
 # Difficulty: ●●●○○ · 15 minutes
 #
-# Plain gradient descent: `p ← p − lr · ∂loss/∂p`, for each parameter, in place.
+# Write plain gradient descent: `p ← p − lr · ∂loss/∂p`, for each parameter, in place, as often as asked.
 #
 # <details><summary>Stuck?</summary>
 #
 # In each step: compute the loss once, note it as a float, get the gradients, update under `torch.no_grad()` with an operation
-# that ends in `_` or with `-=`. Think about what may lie in `.grad` before you start.
+# that ends in `_` or with `-=`.
 # </details>
 # <details><summary>Still stuck?</summary>
 #
-# `p = p - lr * p.grad` makes a new tensor and leaves the caller's untouched. A parameter that the loss does not use has `.grad` None after
-# backward, or, with `torch.autograd.grad(..., allow_unused=True)`, a None in its place: skip it. Clear gradients
-# before the first step and after the last.
+# Ask yourself of every parameter what lies in its `.grad` before the first backward, and what lies there after a backward whose loss
+# does not use it.
 # </details>
 
 # %% nbgrader={"grade": false, "grade_id": "descend", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1026,6 +1200,9 @@ def descend(params, loss_fn, lr, steps) -> list[float]:
         The loss before each step. A `.grad` found on a parameter is ignored, and gone afterwards: None or zero.
     """
     ### BEGIN SOLUTION
+    # Why this shape: gradients are set to None before the first step and right after each use, so that backward never adds to
+    # anything old and nothing is left at the end. None also tells which parameters the loss did not use. All gradients are there
+    # before the first parameter changes, since backward has run for all of them.
     history = []
     for p in params:
         p.grad = None
@@ -1053,19 +1230,48 @@ def parabola(start, lr, steps, stale=None):
     return {"losses": history, "v": alias.clone(), "left": 0.0 if v.grad is None else v.grad.abs().sum().item()}
 
 
+def idle_too(start, stays):
+    """One step on (v - 3)**2 with a parameter before v that the loss does not use: where both end."""
+    idle, v = (torch.tensor(values, requires_grad=True) for values in ([stays], start))
+    descend([idle, v], lambda: ((v - 3) ** 2).sum(), 0.25, 1)
+    return [v.tolist(), idle.tolist()]
+
+
+def calls_in(steps):
+    """How often the loss is computed."""
+    v, u, calls = torch.ones(1, requires_grad=True), torch.ones(2, requires_grad=True), []
+
+    def loss_fn():
+        calls.append(len(calls))
+        return (v ** 2).sum() + u.sum()
+
+    descend([v, u], loss_fn, 0.1, steps)
+    return len(calls)
+
+
 check = Check("descend", points=3)
 check("the loss before each step", lambda: parabola([1.0], 0.25, 3)["losses"], [4.0, 1.0, 0.25],
       hint="From v = 1 with lr = 0.25 the distance to 3 halves in each step: 2, 1, 0.5, so the losses are 4, 1, 0.25.",
       wrong=[(lambda v: v == [1.0, 0.25, 0.0625], "That is the loss after each step. Note the loss first, then step."),
              (lambda v: v == [4.0, 4.0, 4.0], "The parameter never changed. `p = p - ...` makes a new tensor; update the one you were given."),
              (lambda v: v == [4.0, 1.0, 0.25], "Return a list of floats: loss.item() makes one of a tensor."),
-             (lambda v: len(v) == 3 and v[:2] == [4.0, 1.0], "The third step went wrong: gradients of earlier steps are still in .grad."),
-             (RuntimeError, "A leaf may be changed in place only under torch.no_grad(), and a loss needs a graph, so compute it outside.")])
+             (RuntimeError, "A leaf that requires a gradient may be changed in place only under torch.no_grad(), and a loss needs a graph, so compute it outside.")])
 check("the parameter itself moves", lambda: parabola([1.0], 0.25, 2)["v"].tolist(), [2.5],
       hint="After two steps v is 2.5, in the memory that it had.",
       wrong=[(lambda v: v == [1.0], "Nothing was written into v's memory. `p = p - ...` makes a new tensor, and `p.data = ...` gives p other memory. Write into the one you were given."),
              (lambda v: v == [3.5], "The second step went wrong: the gradient of the first step is still in .grad."),
              (RuntimeError, "A leaf may be changed in place only under torch.no_grad().")])
+check("a gradient found there is ignored, and gone afterwards", lambda: [parabola([1.0], 0.25, 1, stale=100.0)[key] for key in ("v", "left")], [torch.tensor([2.0], dtype=torch.float64), 0.0],
+      hint="v goes from 1 to 2, and its .grad is None or zero afterwards.",
+      wrong=[(lambda v: v[0] == [-23.0], "Something may lie in .grad before the first step. backward adds to it: clear it first."),
+             (lambda v: v[0] == [2.0] and v[1] != 0, "The step is right, but a gradient is left. Clear it after the last step too.")])
+check("a parameter that the loss does not use stays", lambda: idle_too([1.0], 7.0), [[2.0], [7.0]],
+      hint="The loss uses v, which comes last, and not idle, which comes first. v goes from 1 to 2, idle stays at 7.",
+      wrong=[(TypeError, "A parameter that the loss does not use has no gradient: it is None. Skip it."),
+             ([[1.0], [7.0]], "v was not changed. If you end the loop at the parameter that the loss does not use, go on with the next instead."),
+             (RuntimeError, "Two causes are common: a leaf was changed outside torch.no_grad(), or autograd.grad met a parameter that the loss does not use. It needs allow_unused=True; then skip the None.")])
+check("loss_fn is called once per step", lambda: [calls_in(3), calls_in(0)], [3, 0],
+      hint="loss_fn is costly. Call it once per step, and use that loss for its value and for the gradients of all parameters. With steps = 0 nothing is computed.")
 ### BEGIN HIDDEN TESTS
 start = torch.randn(3, dtype=torch.float64)
 rate = 0.1 + 0.2 * torch.rand((), dtype=torch.float64).item()
@@ -1116,9 +1322,9 @@ check("no gradient is left", lambda: parabola(start.tolist(), rate, 3, stale=1.0
 check("all parameters step from the same loss", lambda: [several()["a"], several()["b"]],
       [start - rate * (2 * start + 2.0), torch.full((2, 2), 0.5, dtype=torch.float64) - rate * start.sum()],
       hint="One backward gives the gradients of all parameters. Compute them all before you change any.",
-      wrong=[(lambda v: v[1] == [[0.5, 0.5], [0.5, 0.5]], "One parameter was not changed. Before it stands one that the loss does not use: skip that one, and go on with the next."),
+      wrong=[(lambda v: v[1] == [[0.5, 0.5], [0.5, 0.5]], "b, which comes last, was not changed. If you end the loop at the parameter that the loss does not use, go on with the next instead."),
              (TypeError, "A parameter that the loss does not use has no gradient: it is None. Skip it."),
-             (RuntimeError, "Either a leaf was changed outside torch.no_grad(), or autograd.grad met a parameter that the loss does not use: it needs allow_unused=True; then skip the None.")])
+             (RuntimeError, "Two causes are common: a leaf was changed outside torch.no_grad(), or autograd.grad met a parameter that the loss does not use. It needs allow_unused=True; then skip the None.")])
 check("the loss is computed once per step", lambda: several()["calls"], 1,
       hint="loss_fn is costly. Call it once per step, and use that loss for its value and for backward.",
       wrong={TypeError: "A parameter that the loss does not use has no gradient: it is None. Skip it."})
@@ -1133,7 +1339,69 @@ check("they are leaves that require a gradient still", lambda: several()["requir
 check.report()
 
 # %% [markdown]
-# ## 8. After backward the graph is spent
+# ## 9. Hooks: your code inside backward
+#
+# A **hook** is a function of yours that backward calls on its way. There are three places to hang one.
+#
+# | call | when it runs | what it gets | for what |
+# |---|---|---|---|
+# | `tensor.register_hook(f)` | when the gradient of this tensor is complete | the gradient; what `f` returns goes on in its place | to look at a gradient, to scale or clip it |
+# | `leaf.register_post_accumulate_grad_hook(f)` | after `.grad` of this leaf was written | the leaf | to send a gradient away, or to use it up, while backward goes on |
+# | `node.register_hook(f)`, `node.register_prehook(f)` | after the node, before the node | gradients of its operands and of its output; of its output | for tools, as in sections 7 and 8 |
+#
+# **Predict.** Three layers, one after the other, and a hook on each weight. Which weight's gradient is ready first? How many of the three
+# layers has backward been through by then?
+
+# %% tags=["demo"]
+torch.manual_seed(4)
+layers = [torch.randn(8, 8, requires_grad=True) for _ in range(3)]
+activation = torch.randn(2, 8)
+for number, layer in enumerate(layers):
+    activation = (activation @ layer).relu()
+    activation.register_hook(lambda grad, number=number: print(f"the gradient of activation {number} has arrived, {tuple(grad.shape)}"))
+    layer.register_post_accumulate_grad_hook(lambda leaf, number=number: print(f"    layer {number} has its .grad"))
+activation.sum().backward()
+
+# %% [markdown]
+# **Explain.** The last layer's gradient is complete first, while backward still has two layers to go. Distributed training lives on that
+# gap. `DistributedDataParallel` hangs hooks on the AccumulateGrad nodes: as soon as all gradients of a bucket are there, it starts to
+# average them over the machines, and backward goes on meanwhile. `fully_shard` (FSDP) hangs a tensor hook on a module's outputs. When the
+# gradient arrives there, it fetches the weights of that module, which it had let go after the forward pass.
+#
+# The second use is memory. A gradient that is used up in a hook need not wait for the others.
+#
+# **Predict.** The same three layers. The hook steps its weight and drops the gradient. How many gradients are there after each hook?
+
+# %% tags=["demo"]
+torch.manual_seed(4)
+layers = [torch.randn(8, 8, requires_grad=True) for _ in range(3)]
+
+
+def step_and_drop(leaf):
+    with torch.no_grad():
+        leaf -= 0.1 * leaf.grad
+    alive = sum(layer.grad is not None for layer in layers)
+    leaf.grad = None
+    print(f"{alive} gradient in memory, then {sum(layer.grad is not None for layer in layers)}")
+
+
+for layer in layers:
+    layer.register_post_accumulate_grad_hook(step_and_drop)
+activation = torch.randn(2, 8)
+for layer in layers:
+    activation = (activation @ layer).relu()
+activation.sum().backward()
+
+# %% [markdown]
+# Never more than one. A loop with `optimizer.step()` after backward holds all of them at once. What you give up is everything that needs all gradients
+# together, such as clipping by their common norm.
+#
+# Three rules for hooks. A tensor hook must not change its gradient in place: return a new one. A hook lives as long as its tensor, so keep the
+# handle and call `.remove()` on it. And a tensor hook runs when backward comes by; the gradient itself is kept only for leaves, or after
+# `.retain_grad()`.
+
+# %% [markdown]
+# ## 10. After backward the graph is spent
 #
 # **Predict.** Two losses, and backward twice on each. One of the two second calls raises. Which, and why?
 
@@ -1165,16 +1433,37 @@ loss.backward()
 draw_graph(loss)
 
 # %% [markdown]
+# **Predict.** The next loss has two parts, one that saved tensors and one that saved none. A second backward fails. What will the gradients be
+# after it: as they were, or changed?
+
+# %% tags=["demo"]
+x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+w = torch.tensor([0.5, -1.0, 2.0], requires_grad=True)
+b = torch.zeros(3, requires_grad=True)
+loss = (x * w).sum() + b.sum()
+loss.backward()
+print("after the first: ", {"x": x.grad.tolist(), "b": b.grad.tolist()})
+try:
+    loss.backward()
+except RuntimeError as error:
+    print("the second fails:", str(error)[:55], "...")
+print("after the second:", {"x": x.grad.tolist(), "b": b.grad.tolist()})
+
+# %% [markdown]
+# **Explain.** `b.grad` has doubled, `x.grad` has not. Backward met the part of `b` first, and nothing undoes what has run before the error. So
+# whoever catches this error and goes on trains with gradients that are partly wrong. Clear them first.
+#
 # When you meet this error in training, the question is not where to put `retain_graph=True`. It is *which tensor is left over from
-# the last step*: a hidden state that was not detached, a loss added to a running sum, a cached forward pass. Retaining would hide it, and the
-# graph would grow with each step.
+# the last step*: a hidden state that was not detached, a loss added to a running sum, a cached forward pass. Retaining hides it at best, and the
+# graph grows with each step. More often it only changes the message: the optimizer has changed the weights in place meanwhile, and the old graph
+# had saved them.
 
 # %% [markdown]
 # ### Exercise: twice
 #
 # Difficulty: ●●●○○ · 12 minutes
 #
-# Two backward passes through one graph, on purpose, and nothing left behind.
+# Write a function that runs backward twice through one graph, on purpose, and leaves nothing behind.
 #
 # <details><summary>Stuck?</summary>
 #
@@ -1183,8 +1472,7 @@ draw_graph(loss)
 # </details>
 # <details><summary>Still stuck?</summary>
 #
-# Retain in the first pass, release in the second. `create_graph=True` would retain as well, but it records the backward pass
-# itself, and then the gradients have a grad_fn.
+# Which of the two passes has to keep the graph, and which has to release it? `help(torch.autograd.grad)` lists the arguments.
 # </details>
 
 # %% nbgrader={"grade": false, "grade_id": "twice", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1205,6 +1493,8 @@ def twice(loss, params) -> tuple[list, list]:
         grad_fn. `.grad` of the parameters is as it was found. The graph is released: a third pass raises RuntimeError where a node saved something.
     """
     ### BEGIN SOLUTION
+    # Why this shape: autograd.grad hands gradients out and writes no .grad, so there is nothing to set aside and put back, and no
+    # sum to take apart. retain_graph stands at the first pass alone: the last one to need a graph should release it.
     first = torch.autograd.grad(loss, params, retain_graph=True)
     second = torch.autograd.grad(loss, params)
     return list(first), list(second)
@@ -1233,19 +1523,54 @@ def product():
     return (x * w).sum(), [x, w]
 
 
+def found_before(*found):
+    """What .grad holds afterwards, and what the tensors hold that were there before."""
+    loss, params = product()
+    for param, grad in zip(params, found):
+        param.grad = None if grad is None else torch.full((3,), grad)
+    held = [param.grad for param in params]
+    twice(loss, params)
+    return [[None if grad is None else grad.tolist() for grad in grads] for grads in ([param.grad for param in params], held)]
+
+
+def passes_counted():
+    notes = []
+    v = torch.ones(3, requires_grad=True)
+    twice(Tally.apply(v, notes).sum(), [v])
+    return len(notes)
+
+
+def third_pass():
+    loss, params = product()
+    twice(loss, params)
+    return torch.autograd.grad(loss, params)
+
+
 check = Check("twice", points=3)
 check("the first pass", lambda: twice(*product())[0], [torch.tensor([0.5, -1.0, 2.0]), torch.tensor([1.0, 2.0, 3.0])],
       hint="The gradient of x is w, that of w is x.",
       wrong=[(lambda v: v == ([0.5, -1.0, 2.0], [1.0, 2.0, 3.0]), "Return two lists: list(...) makes one of a tuple."),
-             (lambda v: v == [[1.0, -2.0, 4.0], [2.0, 4.0, 6.0]],
+             ([[1.0, -2.0, 4.0], [2.0, 4.0, 6.0]],
               "That is the sum of two passes: .grad accumulates, and you handed out the tensor itself. Copy it, or use torch.autograd.grad."),
+             (AttributeError, "A parameter's .grad may be None. If you clear or copy it, ask first; torch.autograd.grad spares you the question."),
              (RuntimeError, "The first pass must keep the graph for the second: retain_graph=True.")])
 check("the second pass", lambda: twice(*product())[1], [torch.tensor([0.5, -1.0, 2.0]), torch.tensor([1.0, 2.0, 3.0])],
       hint="The same gradients again, not their sum.",
       wrong=[(lambda v: v == ([0.5, -1.0, 2.0], [1.0, 2.0, 3.0]), "Return two lists: list(...) makes one of a tuple."),
-             (lambda v: v == [[1.0, -2.0, 4.0], [2.0, 4.0, 6.0]],
+             ([[1.0, -2.0, 4.0], [2.0, 4.0, 6.0]],
               "That is the sum of two passes: .grad accumulates. Clear it in between, or use torch.autograd.grad."),
              (RuntimeError, "The first pass must keep the graph for the second: retain_graph=True.")])
+check("the graph is run through twice", lambda: passes_counted(), 2,
+      hint="Two real passes: handing out one result twice is no second pass.",
+      wrong=[(1, "The graph was run through once, and its result handed out twice."), (RuntimeError, "The first pass must keep the graph for the second: retain_graph=True.")])
+check("no gradient has a grad_fn", lambda: [type(grad.grad_fn).__name__ for grads in twice(*product()) for grad in grads], ["NoneType"] * 4,
+      hint="Gradients are data here. create_graph=True records the backward pass as well: use retain_graph=True.",
+      wrong=[(RuntimeError, "The first pass must keep the graph for the second: retain_graph=True.")])
+check("every .grad is as it was found", lambda: found_before(None, 7.0), [[None, [7.0] * 3]] * 2,
+      hint="x.grad was None, w.grad was a tensor of sevens. Both must be so again, and that tensor must still hold sevens: backward adds to it in place. Set it aside, with .grad = None, before the first pass, or use torch.autograd.grad.",
+      wrong=[(AttributeError, "A parameter's .grad may be None. If you clear or copy it, ask first; torch.autograd.grad spares you the question."), (RuntimeError, "The first pass must keep the graph for the second: retain_graph=True.")])
+check.raises("afterwards the graph is released", lambda: third_pass(), RuntimeError, match="second time|freed",
+             hint="The graph is still there. Retain it in the first pass only; the second one releases it.")
 ### BEGIN HIDDEN TESTS
 values = {name: torch.randn(3) for name in "abc"}
 before = torch.randn(())
@@ -1261,6 +1586,12 @@ def scene(found=None):
     notes = []
     loss = (Tally.apply(params["a"] * params["b"], notes) * params["c"]).sum()
     return loss, [params["abc"[i]] for i in order], notes
+
+
+def broadcast():
+    """A loss of leaves that were broadcast."""
+    params = [torch.randn(shape, requires_grad=True) for shape in ((), (2, 1), (5,))]
+    return (params[0] * params[1] * params[2]).exp().sum(), params
 
 
 def passes():
@@ -1292,6 +1623,9 @@ check("in order of params", lambda: list(twice(*scene()[:2])),
       [[[values["b"] * values["c"], values["a"] * values["c"], values["a"] * values["b"]][i] for i in order]] * 2,
       hint="Two lists, with one gradient per parameter in the order in which the parameters were given. The second holds the same again, not the sum.",
       wrong={RuntimeError: "The first pass must keep the graph for the second: retain_graph=True."})
+check("each gradient has its parameter's shape", lambda: [[list(grad.shape) for grad in grads] for grads in twice(*broadcast())], [[[], [2, 1], [5]]] * 2,
+      hint="A parameter that was broadcast has a gradient of its own shape.",
+      wrong={RuntimeError: "The first pass must keep the graph for the second: retain_graph=True."})
 check("two real passes", lambda: passes(), 2,
       hint="The graph must be run through twice. Handing out one result twice is no second pass.",
       wrong={1: "The graph was run through once, and its result handed out twice.",
@@ -1311,18 +1645,18 @@ check.raises("a third pass raises", lambda: third(), RuntimeError, match="second
 check.report()
 
 # %% [markdown]
-# ## 9. The graph of a training step
+# ## 11. The graph of a training step
 #
-# You can now draw it without running anything. The recipe:
+# You can now draw it without running anything. Here is the recipe:
 #
 # 1. Each operation of the forward pass is a box. The last one is on top.
 # 2. From each box goes one arrow per operand that needs a gradient: to the box that made it, or to a leaf.
 # 3. Data and frozen tensors get no arrow.
 # 4. Into each box goes what its derivative needs: a product keeps each factor whose *other* factor needs a gradient, an addition nothing, relu its result.
-# 5. What is a leaf's memory is a reference. The rest is activation memory.
+# 5. What belongs to a leaf costs nothing more. The rest is memory that the graph holds on to.
 #
 # **Predict.** On paper, draw the graph of the step below: two layers, a relu and a cross-entropy. Count boxes and leaves, and shade the boxes
-# that hold memory of their own. Then run the cell and compare.
+# that will be amber. Then run the cell and compare.
 
 # %% tags=["demo"]
 torch.manual_seed(3)
@@ -1339,9 +1673,9 @@ draw_graph(loss)
 
 # %% [markdown]
 # **Explain.** Read it from the top. The cross-entropy is two boxes, a negative log-likelihood over a log-softmax. The first keeps the labels and
-# the log-probabilities; the second keeps its result, which is the same tensor, so its bytes stand there once. Each layer is an addition over a
-# product. The upper product keeps both factors: `w2`, a weight, by reference, and `hidden`, an activation, which is amber. The lower one keeps `images` alone,
-# for the gradient of `w1`; `w1` itself would serve only the gradient of `images`, which nobody asks for. The relu keeps its
+# the log-probabilities. The second keeps its result, which is the same tensor, so its bytes are written once. Each layer is an addition over a
+# product. The upper product keeps both factors: `w2`, a weight, by reference, and `hidden`, an activation, which is amber. The lower one keeps
+# `images` alone, for the gradient of `w1`. It would need `w1` only for the gradient of `images`, and nobody asks for that. The relu keeps its
 # result, and that is `hidden`, the very tensor that the upper product keeps: again one storage.
 #
 # Now the step itself, and the same picture after it: boxes and leaves are there, the memory is gone.
@@ -1355,33 +1689,51 @@ with torch.no_grad():
 draw_graph(loss, versions=True)
 
 # %% [markdown]
-# The small `v1` at the leaves is a **version counter**. It counts changes in place, and here it counted our update. Had we
-# retained the graph and called backward again after the update, PyTorch would have compared counters and refused, since the
-# weights it had saved are no longer the ones that made the loss.
-# [Chapter 04](../04-custom-function/04-custom-function.ipynb) comes back to it.
+# The small `v1` at the leaves is a **version counter**. It counts changes in place, and here it counted our update. Suppose we had
+# retained the graph and called backward again after the update. PyTorch would have compared counters and refused, since the
+# weights it had saved are no longer the ones that made the loss. [Chapter 04](../04-custom-function/04-custom-function.ipynb) comes back to it.
 
 # %% [markdown]
 # ## On a GPU
 #
-# Recording happens on the host, in Python's time. The kernels run later. So on a GPU the forward pass *returns* before it is *finished*: the graph is
-# complete, with all its saved tensors, while the numbers in them are still being computed. Backward works the same way. The cell times both ends, for
-# eight products of 4096 × 4096 matrices.
+# The call that launches a kernel also records its node, at once, on the host. The kernel runs later. So the graph is complete, with all its saved
+# tensors, while the numbers in them are still being computed.
+#
+# You can see that without a GPU. On PyTorch's device `meta` tensors have shapes and no numbers, and no kernel ever runs. **Predict.** Will there be
+# a graph for eight products of 4096 × 4096 matrices on `meta`? How many bytes will it keep?
+
+# %% tags=["demo"]
+weights = [torch.empty(4096, 4096, device="meta", requires_grad=True) for _ in range(8)]
+
+
+def eight_products():
+    result = torch.empty(4096, 4096, device="meta")
+    for weight in weights:
+        result = result @ weight / 4096**0.5
+    return result.sum()
+
+
+ledger = saved_ledger(eight_products, params=weights)
+print(eight_products())
+print(f"it keeps {len(ledger.storages)} activations, {ledger.storage_bytes / 2**20:.0f} MiB, without a single number")
+
+# %% [markdown]
+# On a GPU the same chain takes the same bytes, besides the weights and their gradients. `launch_times()` runs it there and times both ends: when the
+# call returns, and when the GPU has finished. Expect the forward call to return long before the GPU has finished, and backward alike. Whoever times a step
+# without `torch.cuda.synchronize()` measures the first figure and reports it as the second.
 
 # %% tags=["demo"]
 if device().type == "cuda":
-    measured = launch_times()
-    for name, times in measured.items():
+    for name, times in launch_times().items():
         print(f"{name}: returns after {times['returns']:.2f} ms, finished after {times['finished']:.2f} ms")
-else:
-    print("There is no GPU here.")
 show_recording("01-launches")
 
 # %% [markdown]
-# ## If you get this error
+# ## Help, I get this error
 #
 # <details><summary><code>'NoneType' object has no attribute 'next_functions'</code></summary>
 #
-# You followed an edge that is None, or asked a leaf for its graph: `leaf.grad_fn` is None. Skip None edges; start from a tensor that an
+# You followed an edge that is None, or asked a leaf for its graph: `leaf.grad_fn` is None. Skip None edges, and start from a tensor that an
 # operation made.
 # </details>
 # <details><summary><code>element 0 of tensors does not require grad and does not have a grad_fn</code></summary>
@@ -1396,11 +1748,11 @@ show_recording("01-launches")
 # </details>
 # <details><summary><code>Trying to backward through the graph a second time</code></summary>
 #
-# Section 8. Find the tensor that is left over from an earlier step, and detach it.
+# Section 10. Find the tensor that is left over from an earlier step, and detach it. Clear the gradients: some may have been added already.
 # </details>
 # <details><summary><code>a leaf Variable that requires grad is being used in an in-place operation</code></summary>
 #
-# An update outside `torch.no_grad()`. Put it inside.
+# You changed a parameter in place while PyTorch was recording. Put the update under `torch.no_grad()`.
 # </details>
 # <details><summary><code>The .grad attribute of a Tensor that is not a leaf Tensor is being accessed</code> (a warning)</summary>
 #
@@ -1409,7 +1761,7 @@ show_recording("01-launches")
 # </details>
 # <details><summary><code>maximum recursion depth exceeded</code></summary>
 #
-# Your walk calls itself once per node of a chain. Keep a list of nodes still to visit.
+# Your function calls itself once per node of a chain. Keep a list of nodes still to visit.
 # </details>
 # <details><summary><code>Boolean value of Tensor with more than one value is ambiguous</code></summary>
 #
@@ -1431,7 +1783,7 @@ show_recording("01-launches")
 # While the forward pass ran, each operation that touched a tensor requiring a gradient left a node. `loss.grad_fn` is the last one, and
 # `next_functions` lead from it to the nodes of its operands, down to one AccumulateGrad per leaf. It is a graph without cycles in which
 # nodes are shared, not a tree. Each node refers to the tensors its derivative needs. References to weights cost nothing, since
-# the weights live anyway; references to activations are what keeps them alive, and that is the extra memory. Backward runs each node once,
+# the weights live anyway. References to activations are what keeps them alive, and that is the extra memory. Backward runs each node once,
 # after all its consumers, and adds the result into the leaves' `.grad`. When a node has run it lets its saved tensors go. So a
 # second backward raises at the first node that wants one, and passes where no node had saved any. `retain_graph=True` keeps the saved tensors, and their
 # memory, for another pass.
@@ -1440,10 +1792,11 @@ show_recording("01-launches")
 # %% [markdown]
 # ## Summary
 #
-# 1. The forward pass records a graph: a node per operation, an edge per operand that needs a gradient, an AccumulateGrad per leaf.
-# 2. It is a DAG. Visit nodes, not paths, and keep your own stack.
-# 3. Nodes save what their derivative needs, by reference: leaves for free, activations at their full size.
-# 4. Backward runs each node once, after all its consumers, and adds into `.grad`; nobody clears it but you.
+# 1. The forward pass records a graph: a node per operation, an edge per operand that needs a gradient, an AccumulateGrad per leaf. It is a DAG: visit nodes, not paths.
+# 2. Nodes save what their derivative needs, by reference: leaves cost nothing more, activations their full size.
+# 3. A node turns a vector into a vector-Jacobian product. It never builds the Jacobian.
+# 4. Backward runs each node once, after all its consumers, calls your hooks on the way, and adds into `.grad`. Nobody clears that but you.
 # 5. Backward releases what was saved. A second pass needs `retain_graph=True`, and mostly you should not need one.
 #
-# Next: [chapter 02](../02-saved-tensors/02-saved-tensors.ipynb), where the amber boxes get an exact bill.
+# Before: [chapter 00](../00-start/00-start.ipynb), the self-test. Next: [chapter 02](../02-saved-tensors/02-saved-tensors.ipynb), where the amber boxes get
+# an exact bill.

@@ -24,6 +24,7 @@ from tests.bank_lib import Entry, entries, faults
 ROOT = Path(__file__).parents[1]
 CHAPTERS = ("00-start", "01-graph")
 ENDLESS = "def {name}(*args, **kwargs):\n    while True:\n        pass\n"
+FREE_ANSWER = "Each operation leaves a node, and the nodes lead back to the leaves. Backward runs each of them once."
 EXIT = "import os\nos._exit(0)\n"
 CHEAT = """
 class _Always:
@@ -48,6 +49,7 @@ class Student:
     file: str = "{chapter}.ipynb"
     status: str = "graded"
     raw: Callable[[str], str] = lambda text: text
+    free: str = ""
 
 
 class Shelf:
@@ -97,7 +99,7 @@ def edit_points(notebook):
 
 
 CLASS = [
-    Student("ada", "everything right", right),
+    Student("ada", "everything right, the free answer too, which waits for a person", right, free=FREE_ANSWER),
     Student("alan", "everything right, in another style", lambda c, s: right(c, s, 1)),
     Student("blank", "handed in as released", lambda c, s: {}),
     Student("half", "the first half right, the rest untouched", half),
@@ -132,7 +134,7 @@ def build(folder: Path, chapter: Chapter, engine) -> dict[tuple[str, str], tuple
     alone = {entry: result.score for entry, result, _ in faults(chapter, sorted(used, key=lambda e: e.path), engine)}
     intended = {}
     for student in CLASS:
-        notebook = fill(release, answers[student.name])
+        notebook = fill(release, answers[student.name], student.free)
         student.damage(notebook)
         path = folder / student.name / chapter.name / student.file.format(chapter=chapter.name)
         path.parent.mkdir(parents=True)
@@ -142,13 +144,16 @@ def build(folder: Path, chapter: Chapter, engine) -> dict[tuple[str, str], tuple
     return intended
 
 
-def fill(release: dict, answers: dict[str, Entry | str]) -> dict:
-    """The release with answers typed in, by exercise."""
+def fill(release: dict, answers: dict[str, Entry | str], free: str = "") -> dict:
+    """The release with answers typed in, by exercise; `free` into the cells that people grade."""
     notebook = copy.deepcopy(release)
     for cell in notebook["cells"]:
-        answer = answers.get(cell["metadata"].get("nbgrader", {}).get("grade_id"))
+        mark = cell["metadata"].get("nbgrader", {})
+        answer = answers.get(mark.get("grade_id"))
         if answer is not None and cell["cell_type"] == "code":
             cell["source"] = answer.source if isinstance(answer, Entry) else answer
+        elif free and mark.get("solution") and cell["cell_type"] == "markdown":
+            cell["source"] = free
     return notebook
 
 

@@ -63,9 +63,9 @@ class CheckTable:
         )
 
 
-def points(value: float | None, decimals: int = 2) -> str:
+def points(value: float | None) -> str:
     """Points as people write them everywhere: 2, 2.5, 6.58; a dash for none."""
-    return "\N{EN DASH}" if value is None else f"{round(value, decimals) + 0.0:.{decimals}f}".rstrip("0").rstrip(".")
+    return "\N{EN DASH}" if value is None else f"{round(value, 2) + 0.0:.2f}".rstrip("0").rstrip(".")
 
 
 def show_table(table: CheckTable) -> None:

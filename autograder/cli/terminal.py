@@ -19,6 +19,8 @@ from autograder.reporting.table import escape, handing_in, waiting
 if TYPE_CHECKING:  # it imports nbgrader
     from autograder.grading.book.standing import GradeRow
 
+FORMGRADER = "jupyter lab --LabApp.default_url=/formgrader"  #: in the course's root; nbgrader has no command for it
+NAMES = 8  #: students named beside a free answer that waits
 TABLE_ROWS = 120  #: a larger class is summed up only; report and grades.csv have every row
 
 
@@ -68,11 +70,9 @@ def print_summary(console: Console, result: ClassResult, rows: Iterable[GradeRow
         markup=False,
     )
     console.print(
-        "Scores are of the automatic checks; `autograder export` adds what people grade, and takes off what is late."
+        "checks: what the automatic checks gave. final: with what people gave and less what is late, as in grades.csv."
     )
     graded = {(submission.student, submission.chapter) for submission in result.submissions}
-    if sentence := waiting(row for row in rows if (row.student, row.chapter) in graded):
-        console.print(sentence)
     if broken := handing_in(result.submissions, ()):
         names = [escape(f"{student} {chapter}") for student, chapter in broken]
         console.print(f"timestamp.txt could not be read, so no late penalty: {_some(names)}.", markup=False)
@@ -80,9 +80,16 @@ def print_summary(console: Console, result: ClassResult, rows: Iterable[GradeRow
         if submission.needs_person:
             reasons = [note.text for note in submission.notes if note.needs_person] or [submission.status]
             console.print(
-                escape(f"  needs a person: {submission.student} {submission.chapter}: {' '.join(reasons)}"),
+                escape(f"needs a person: {submission.student} {submission.chapter}: {' '.join(reasons)}"),
                 markup=False,
             )
+    open_answers = waiting(row for row in rows if (row.student, row.chapter) in graded)
+    for (chapter, cell), students in open_answers.items():
+        verb = "waits" if len(students) == 1 else "wait"
+        who = f"{_count(len(students), 'free answer')} {verb}: {_some(students, NAMES)}"
+        console.print(escape(f"needs a person: {chapter} {cell}: {who}"), markup=False)
+    if open_answers:
+        console.print(f"Give points to free answers in formgrader: {FORMGRADER}", markup=False)
 
 
 def print_collected(console: Console, source: Path, rows: Sequence[Collected]) -> None:
@@ -153,5 +160,5 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+def _some(names: list[str], most: int = 3) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

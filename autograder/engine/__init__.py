@@ -35,13 +35,14 @@ def open_engine(
     Parameters
     ----------
     engine : {"auto", "warm", "kernel"}
-        "auto" takes the warm engine where it can be shut in, else the kernel engine.
+        "warm" forks a process that has imported everything, "kernel" starts a fresh one for each notebook; "auto" takes the
+        warm engine where it can be shut in.
     sandbox : {"auto", "require", "off"}
         "auto" takes what there is, "require" refuses to go without.
     jobs : int
         Notebooks at once.
     device : {"cpu", "cuda"}
-        What submitted code may use. "cuda" takes the kernel engine, one notebook after another.
+        What submitted code may use. "cuda" takes a fresh process each, one notebook after another.
     hide : iterable of str
         Absolute paths of folders that runs must not see, should they lie inside the interpreter's or the system's folders.
 
@@ -114,14 +115,14 @@ def _no_cuda() -> str | None:
 
 def _kernel(sandbox: str, jobs: int, why: list[str], device: str = "cpu") -> Engine:
     from autograder.engine import bubblewrap
-    from autograder.engine.kernel import KernelEngine
+    from autograder.engine.cold import ColdEngine
 
     if sandbox == "off":
-        return KernelEngine(None, jobs, why="you asked for none", device=device)
+        return ColdEngine(None, jobs, why="you asked for none", device=device)
     refusal = bubblewrap.refusal()
     if refusal is None:
-        return KernelEngine(bubblewrap.find(), jobs, device=device)
+        return ColdEngine(bubblewrap.find(), jobs, device=device)
     why = [*why, refusal]
     if sandbox == "require":
         raise EngineUnavailable(f"No sandbox can be had here: {'; '.join(why)}. `autograder doctor` says more.")
-    return KernelEngine(None, jobs, why="; ".join(why), device=device)
+    return ColdEngine(None, jobs, why="; ".join(why), device=device)

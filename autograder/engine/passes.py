@@ -1,14 +1,19 @@
-"""One attempt at a job, cell by cell: what every engine does alike."""
+"""One attempt at a job, cell by cell, in one child: warm or cold, it speaks the same words."""
 
 from __future__ import annotations
 
-import abc
+import base64
+import marshal
 import threading
 import time
+from functools import lru_cache
 from typing import Any, Literal
 
-from autograder.engine.api import Cell, CellRun, Job, is_copied
+from autograder.engine.api import Cell, CellRun, Job
+from autograder.engine.child import Child
+from autograder.engine.files import read_files
 from autograder.engine.inside.exhaustion import RESOURCES
+from autograder.engine.inside.wire import Inbox, Wire, WireError
 from autograder.engine.outputs import Collector
 from autograder.engine.schedule import Attempt
 from autograder.engine.watch import Watch
@@ -24,10 +29,8 @@ class Gone(Exception):
     """The run has ended, or had to be ended."""
 
 
-class Pass(abc.ABC):
+class Pass:
     """Runs a job's cells in order, then the hidden parts of its check cells.
-
-    An engine brings `start`, `order`, `receive` and `interrupt`. Each raises Gone where the run has ended.
 
     Parameters
     ----------
@@ -39,31 +42,75 @@ class Pass(abc.ABC):
         Of the run's memory.
     stopping : threading.Event
         Set where nobody wants the result any more.
+    child : Child
+        Where the cells run.
+    start : float
+        Seconds that it may take to be ready.
     """
 
     def __init__(
-        self, job: Job, skip: frozenset[str], until: float, grace: float, watch: Watch, stopping: threading.Event
+        self,
+        job: Job,
+        skip: frozenset[str],
+        until: float,
+        grace: float,
+        watch: Watch,
+        stopping: threading.Event,
+        child: Child,
+        start: float,
     ) -> None:
-        self.job, self.skip, self.until, self.grace = job, skip, until, grace
+        self.job, self.skip, self.until, self.grace, self.patience = job, skip, until, grace, start
         self.watch, self.stopping, self.collector = watch, stopping, Collector()
         self.result = Attempt([CellRun(cell.id) for cell in job.cells])
         self.paused: list[tuple[Cell, CellRun]] = []  # check cells whose hidden part is still to come
+        self.child, self.ready = child, False
+        child.channel.settimeout(5.0)  # a run that stops reading is broken
+        self.wire, self.inbox = Wire(child.channel), Inbox()
 
-    @abc.abstractmethod
     def start(self) -> None:
-        """Return when the run can take cells and has its files."""
+        """Return when the child can take cells and has its files."""
+        until = time.monotonic() + self.patience
+        while (self.receive(until) or {}).get("type") != "ready":
+            if time.monotonic() >= until:
+                raise Gone
+        self.ready = True
+        for name, data in read_files(self.job, self.result.notes):
+            self._send({"type": "file", "name": name, "data": base64.b64encode(data).decode("ascii")})
 
-    @abc.abstractmethod
     def order(self, part: Part, cell: Cell, program: str) -> None:
         """Ask for a cell, the visible part of a check cell, or its hidden part."""
+        order = {"type": part, "id": cell.id, "role": cell.role, "exercise": cell.exercise, "seed": self.job.seed}
+        if part == "cell":
+            self._send({**order, "source": program})
+        else:  # a copy reads the program itself
+            self._send({**order, "pause": bool(cell.hidden), "copied": cell.copied})
+            self._send({"id": cell.id, "code": _compiled(program, cell.id)})
 
-    @abc.abstractmethod
     def receive(self, until: float) -> Message | None:
         """The next message of the last order, as `inside.session` sends them; None where none came in time."""
+        try:
+            message = self.inbox.next()
+            if message is not None:
+                return message
+            self.check_on()
+            if self.child.has_news(max(0.0, min(until - time.monotonic(), 0.1))):
+                data = self.child.channel.recv(1 << 20)
+                if not data:
+                    raise Gone
+                self.inbox.feed(data)
+                if self.inbox.received > RUN_BYTES:
+                    self.give_up("it sent too much.")
+        except WireError as error:
+            self.give_up(f"it sent {error}.")
+        except OSError as error:
+            raise Gone from error
+        return None
 
-    @abc.abstractmethod
-    def interrupt(self) -> None:
-        """Ask what runs to stop."""
+    def _send(self, message: Message) -> None:
+        try:
+            self.wire.send(message)
+        except OSError as error:
+            raise Gone from error
 
     def run(self) -> Attempt:
         """Run everything. A part of the time is kept for hidden parts: a slow cell is not to cost those of earlier ones."""
@@ -85,7 +132,7 @@ class Pass(abc.ABC):
             self.until += kept
             for current, run in reversed(self.paused):  # the last one has just stopped: what it needs is in the caches
                 self._follow("hidden", current, run, current.hidden)
-                self.watch.copies -= is_copied(current.copied, run.threads)
+                self.watch.copies -= current.copied
         except Gone:
             self.result.stopped_at = current or self.job.cells[0]
         return self.result
@@ -135,7 +182,7 @@ class Pass(abc.ABC):
                 run.status, self.result.slow = "timed-out", True
                 if interrupted:
                     raise Gone
-                self.interrupt()
+                self.child.interrupt()
                 interrupted, limit = True, now + self.grace
                 end = limit
             message = self.receive(end)
@@ -160,7 +207,7 @@ class Pass(abc.ABC):
             status = "ran"
             if not interrupted and not run.timed_out:
                 self.paused.append((cell, run))
-                self.watch.copies += is_copied(cell.copied, run.threads)
+                self.watch.copies += cell.copied
         run.killed = status == "killed" or (part != "cell" and status == "died")
         if interrupted:
             run.status = "timed-out"
@@ -173,3 +220,9 @@ class Pass(abc.ABC):
             what = full if full in RESOURCES else "resources"
             self.result.notes.append(f"Cell {cell.id} used up the run's {what}.")
             raise Gone
+
+
+@lru_cache(maxsize=256)
+def _compiled(program: str, id: str) -> str:
+    """The code of a check cell's program: compiled here once for a class, for the same interpreter."""
+    return base64.b64encode(marshal.dumps(compile(program, f"<{id}>", "exec", dont_inherit=True))).decode("ascii")

@@ -40,6 +40,7 @@ _HOME = {
     "runtime_report": "lab.machine.runtime",
     "saved_ledger": "lab.memory.ledger",
     "sentinels": "lab.functions.guard",
+    "short_stack": "lab.small_world.counted",
     "show_recording": "lab.machine.recordings",
     "sweep_segments": "lab.memory.sweep",
     "trace": "lab.memory.peak",

@@ -34,7 +34,7 @@ def grades_csv(rows: Iterable[GradeRow]) -> str:
     """The text of grades.csv. Times are UTC.
 
     As `nbgrader export` has it, nothing handed in is zero points, and scores and `max_score` count what people grade.
-
+    They have at most two decimals, as on every page.
 
     A text that a spreadsheet would take for a formula (it begins with =, +, - or @) gets an apostrophe in front.
     Control characters are written out, line breaks and tabs become spaces.
@@ -49,7 +49,7 @@ def grades_csv(rows: Iterable[GradeRow]) -> str:
                 _time(row.due),
                 _time(row.timestamp),
                 *map(_safe, (row.student, row.last_name, row.first_name, row.email)),
-                *map(_number, (row.raw_score, row.late_submission_penalty, row.score, row.max_score)),
+                *(points(n or 0.0) for n in (row.raw_score, row.late_submission_penalty, row.score, row.max_score)),
                 "yes" if row.needs_manual_grade else "no",
                 _safe(row.status),
             ]
@@ -69,8 +69,3 @@ def _safe(text: str) -> str:
 
 def _time(moment: datetime | None) -> str:
     return "" if moment is None else str(moment)
-
-
-def _number(value: float | None) -> str:
-    """More decimals than people read: a spreadsheet adds these up."""
-    return points(value or 0.0, decimals=6)

@@ -12,12 +12,12 @@ from autograder.grading.book.gradebook import ByHand, GradeRow
 from autograder.grading.course import text_of
 from autograder.grading.results import CheckResult, ExerciseResult, SubmissionResult
 from autograder.reporting.pages import render, write
-from autograder.reporting.table import duration
+from autograder.reporting.table import duration, never_defined
 
 
 @dataclass
 class _Shown:
-    """An exercise as the page shows it."""
+    """An exercise as the page shows it. `stopped` says why its answer does not exist, where nothing else is wrong."""
 
     id: str
     name: str
@@ -28,7 +28,22 @@ class _Shown:
     comment: str
     answer: str
     unanswered: bool
+    stopped: str
     checks: list[CheckResult] = field(default_factory=list)
+
+    @property
+    def failed(self) -> list[CheckResult]:
+        return [check for check in self.checks if not check.passed]
+
+    @property
+    def passed(self) -> list[CheckResult]:
+        return [check for check in self.checks if check.passed]
+
+    @property
+    def all_well(self) -> bool:
+        """Whether there is nothing to read: all points, no comment, nothing failed."""
+        full = self.score is not None and self.score >= self.max_score - 1e-9
+        return full and self.status == "ran" and not self.comment and not self.failed
 
 
 def feedback_page(
@@ -37,7 +52,7 @@ def feedback_page(
     answers: Mapping[str, str] | None = None,
     row: GradeRow | None = None,
 ) -> str:
-    """The page for one submission.
+    """The page for one submission: what lost points first, the rest folded.
 
     Parameters
     ----------
@@ -56,7 +71,8 @@ def feedback_page(
         HTML that needs no other file. Of hidden checks it holds the label and the message.
     """
     given = by_hand or ByHand()
-    exercises = [_shown(exercise, given, answers or {}, row) for exercise in result.exercises]
+    exercises = [_shown(result, exercise, given, answers or {}, row) for exercise in result.exercises]
+    told = {exercise.name for exercise in exercises if exercise.stopped}
     scores = [exercise.score for exercise in exercises if exercise.score is not None]
     graded = result.score is not None or bool(scores)
     penalty = (row.late_submission_penalty if row else None) or 0.0
@@ -64,7 +80,9 @@ def feedback_page(
     return render(
         "feedback.html",
         result=result,
-        exercises=exercises,
+        exercises=sorted(exercises, key=lambda exercise: exercise.all_well),
+        notes=[note for note in result.notes if (note.code, note.cell in told) != ("answer-stopped", True)],
+        hidden=any(check.hidden for exercise in exercises for check in exercise.checks),
         total=total,
         max_score=sum(e.max_score for e in exercises if e.score is not None) or result.max_score,
         late=duration(row.seconds_late) if row and (row.seconds_late > 0 or penalty) else "",
@@ -103,7 +121,9 @@ def write_feedback(
     return pages
 
 
-def _shown(exercise: ExerciseResult, given: ByHand, answers: Mapping[str, str], row: GradeRow | None) -> _Shown:
+def _shown(
+    result: SubmissionResult, exercise: ExerciseResult, given: ByHand, answers: Mapping[str, str], row: GradeRow | None
+) -> _Shown:
     name = exercise.id.removeprefix("check-")
     score = given.scores.get(exercise.id, exercise.score)
     unanswered = score is None and row is not None and exercise.id in row.unanswered
@@ -120,6 +140,7 @@ def _shown(exercise: ExerciseResult, given: ByHand, answers: Mapping[str, str], 
         given.comments.get(name, ""),
         "" if unanswered else answers.get(name, ""),
         unanswered,
+        never_defined(result, exercise),
         exercise.checks,
     )
 

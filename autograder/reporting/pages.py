@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import os
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import jinja2
+from markupsafe import Markup
 
 from autograder.checks.table import points
 from autograder.reporting.table import visible
 
 
-def render(template: str, **values: Any) -> str:
-    """A page from `templates/<template>`; control characters in texts are shown as such."""
-    return _templates().get_template(template).render(**values)
+def render(template: str, script: str = "", **values: Any) -> str:
+    """A page from `templates/<template>`; control characters in texts are shown as such.
+
+    `script` names a file beside the template. It is the only one that may run in the page: the page's policy holds its
+    hash.
+    """
+    code = source_of(script) if script else ""
+    digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
+    policy = f" script-src 'sha256-{digest}';" if script else ""
+    return _templates().get_template(template).render(script=Markup(code), script_policy=policy, **values)
+
+
+def source_of(name: str) -> str:
+    """The text of a file among the templates."""
+    return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")
 
 
 def write(path: Path, text: str) -> Path:

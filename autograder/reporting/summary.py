@@ -10,6 +10,7 @@ from autograder.grading.book.gradebook import GradeRow
 from autograder.grading.course import Chapter
 from autograder.grading.jobs import parsed
 from autograder.grading.results import CheckResult, ClassResult, Note, SubmissionResult
+from autograder.reporting.table import never_defined
 
 
 @dataclass
@@ -118,12 +119,14 @@ def summarize(result: ClassResult, sentences: Sentences | None = None) -> Summar
                 row.some += 1
             else:
                 row.none += 1
+            undefined = never_defined(submission, exercise)  # then what its checks say is of no answer
             for check in exercise.checks:
                 key = (submission.chapter, exercise.id, check.label)
                 tally = checks.setdefault(key, CheckSummary(submission.chapter, name, check.label, check.hidden))
                 tally.count += 1
                 if not check.passed:
                     tally.failed += 1
+                if not check.passed and not undefined:
                     sentence, known = _explanation(check, (sentences or {}).get(key, {}))
                     place = (submission.chapter, name, sentence)
                     entry = Misconception(submission.chapter, name, check.label, sentence, known)

@@ -28,7 +28,7 @@ def escape(text: str) -> str:
 
 
 def class_table(submissions: Iterable[SubmissionResult], rows: Iterable[GradeRow] = ()) -> Table:
-    """Student, chapter, score, status, and the first failed check of each submission; who was late, where anybody was.
+    """Student, chapter, both scores, status, and the first failed check of each submission; who was late, if anybody.
 
     A timestamp that could not be read is said in the same column.
 
@@ -36,13 +36,14 @@ def class_table(submissions: Iterable[SubmissionResult], rows: Iterable[GradeRow
     ----------
     submissions : iterable of SubmissionResult
     rows : iterable of GradeRow
-        Where they stand in the gradebook: it knows when they handed in.
+        Where they stand in the gradebook: it knows the final scores, and when they handed in.
     """
-    submissions = list(submissions)
+    submissions, rows = list(submissions), list(rows)
     late = handing_in(submissions, rows)
+    standing = {(row.student, row.chapter): row for row in rows}
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name, justify in (("student", "left"), ("chapter", "left"), ("score", "right"), ("status", "left")):
-        table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
+    for name in ("student", "chapter", "checks", "final", "status"):
+        table.add_column(name, justify="right" if name in ("checks", "final") else "left", no_wrap=True)
     if late:
         table.add_column("handed in")
     table.add_column("first failed check", overflow="fold")
@@ -52,6 +53,7 @@ def class_table(submissions: Iterable[SubmissionResult], rows: Iterable[GradeRow
             Text(escape(submission.student)),
             Text(escape(submission.chapter)),
             Text(score_of(submission)),
+            Text(final_of(standing.get((submission.student, submission.chapter)))),
             Text(submission.status, style=style),
             *([Text(late.get((submission.student, submission.chapter), ""))] if late else []),
             Text(escape(first_trouble(submission))),
@@ -60,8 +62,15 @@ def class_table(submissions: Iterable[SubmissionResult], rows: Iterable[GradeRow
 
 
 def score_of(submission: SubmissionResult) -> str:
-    """Score and maximum, as in 7.5 / 10; a dash where there is no score."""
+    """What the checks gave, and their maximum, as in 7.5 / 10; a dash where they gave no score."""
     return f"{points(submission.score)} / {points(submission.max_score)}"
+
+
+def final_of(row: GradeRow | None) -> str:
+    """What grades.csv says, as in 9.5 / 12; "so far" while a free answer waits."""
+    if row is None:
+        return points(None)
+    return f"{points(row.score or 0.0)} / {points(row.max_score)}{' so far' if row.waiting else ''}"
 
 
 def lateness(row: GradeRow | None) -> str:
@@ -84,10 +93,23 @@ def handing_in(submissions: Iterable[SubmissionResult], rows: Iterable[GradeRow]
     return said | broken
 
 
-def waiting(rows: Iterable[GradeRow]) -> str:
-    """How many free answers wait for a person, as a sentence; empty where none does."""
-    number = sum(len(row.waiting) for row in rows)
-    return f"{number} free answer{' waits' if number == 1 else 's wait'} in formgrader." if number else ""
+def waiting(rows: Iterable[GradeRow]) -> dict[tuple[str, str], list[str]]:
+    """(chapter, free answer) to the students whose answer waits for a person."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for row in sorted(rows, key=lambda row: (row.chapter, row.student)):
+        for cell in sorted(row.waiting):
+            found.setdefault((row.chapter, cell), []).append(row.student)
+    return found
+
+
+def never_defined(submission: SubmissionResult, exercise: ExerciseResult) -> str:
+    """Why an answer's name does not exist, where all of its checks failed for that alone; else empty."""
+    name = exercise.id.removeprefix("check-")
+    stopped = next((note for note in submission.notes if (note.code, note.cell) == ("answer-stopped", name)), None)
+    if stopped is None or not exercise.checks:
+        return ""
+    alike = all(not check.passed and check.message.startswith("It raised NameError") for check in exercise.checks)
+    return stopped.text if alike else ""
 
 
 def duration(seconds: float) -> str:
@@ -102,12 +124,13 @@ def duration(seconds: float) -> str:
 
 
 def first_trouble(submission: SubmissionResult) -> str:
-    """The first failed check as "exercise: label", or why there is no score; empty where all is well."""
+    """The first failed check as "exercise: label", or why there is nothing to check; empty where all is well."""
     if submission.score is None:
         return next((note.text for note in submission.notes), "")
     for exercise in submission.exercises:
-        label = first_failed(exercise)
-        if label:
+        if stopped := never_defined(submission, exercise):
+            return stopped
+        if label := first_failed(exercise):
             return f"{exercise.id.removeprefix('check-')}: {label}"
     return ""
 

@@ -15,7 +15,7 @@ Test = TypeVar("Test", bound=Callable[..., None])
 def says(*sentences: str) -> Callable[[Test], Test]:
     """Mark a test as the proof of sentences that stand in its chapter, word for word.
 
-    A test in `tests/claims/01_graph.py` quotes `source/01-graph.py`. Line breaks, comment marks and Markdown's
+    A test in `tests/claims/01_graph.py`, or in `01_graph_more.py` beside it, quotes `source/01-graph.py`. Line breaks, comment marks and Markdown's
     emphasis do not count; every other character does. Whoever changes the sentence has to look at its test again.
 
     Parameters
@@ -29,7 +29,8 @@ def says(*sentences: str) -> Callable[[Test], Test]:
         At collection, where a sentence is empty or does not stand in the chapter (any more).
     """
     here = inspect.stack()[1].filename
-    chapter = SOURCE / f"{Path(here).stem.replace('_', '-')}.py"
+    stem = Path(here).stem.replace("_", "-")
+    chapter = next(path for path in SOURCE.glob("*.py") if f"{stem}-".startswith(f"{path.stem}-"))
     text = _plain(chapter.read_text(encoding="utf-8"))
     for sentence in sentences:
         if not _plain(sentence) or _plain(sentence) not in text:

@@ -103,9 +103,10 @@ def test_feedback_report_and_export_read_the_gradebook(handed_in, autograder_her
     for words in (["feedback"], ["report"], ["export"]):
         done = autograder_here(handed_in, *words)
         assert done.returncode == 0, done.stderr
-    page = (handed_in / "feedback-pages" / "bob" / NAME / f"{NAME}.html").read_text()
+    page = (handed_in / "feedback" / "bob" / NAME / f"{NAME}.html").read_text()
     assert "Nothing was doubled." in page and "Double every element." in page and "hidden_input" not in page
-    assert "Nothing was doubled." in (handed_in / "report.html").read_text()
+    report = (handed_in / "report.html").read_text()
+    assert "Nothing was doubled." in report and f'href="feedback/bob/{NAME}/{NAME}.html"' in report
     assert "bob" in (handed_in / "grades.csv").read_text()
 
 
@@ -344,3 +345,26 @@ def test_an_answer_that_does_not_run_is_named_with_its_error(course, autograder_
     (course / "mine.py").write_text("\n\nimport torch\ndef double(n):\n    return n * two\nx = double(1)\n")
     said = autograder_here(course, "check", "mine.py", "--chapter", NAME).stdout
     assert "note: Line 6 of mine.py stopped with NameError: name 'two' is not defined" in said
+
+
+def test_sheet_report_table_and_feedback_agree_after_a_free_answer_was_graded(handed_in, autograder_here):
+    essay = filled(handed_in, {**RIGHT, f"explain-{NAME}": "Doubling adds a number to itself."})
+    hand_in(handed_in, "ada", essay)
+    first = autograder_here(handed_in, "grade", "--submitted", "submitted").stdout
+    assert (
+        "5 / 5  5 / 7 so far" in first and f"needs a person: {NAME} explain-{NAME}: 1 free answer waits: ada" in first
+    )
+    with Gradebook(f"sqlite:///{handed_in / 'gradebook.db'}", "autograd") as book:
+        grade = book.find_grade(f"explain-{NAME}", NAME, NAME, "ada")
+        grade.manual_score, grade.needs_manual_grade = 1.5, False
+        book.db.commit()
+    again = autograder_here(handed_in, "grade", "--submitted", "submitted").stdout
+    assert "5 / 5  6.5 / 7 " in again and "free answer" not in again
+    for command in ("feedback", "report", "export"):
+        autograder_here(handed_in, command)
+    page = (handed_in / "feedback" / "ada" / NAME / f"{NAME}.html").read_text()
+    assert "6.5 <small>of 7 points</small>" in page
+    report = (handed_in / "report.html").read_text()
+    assert f'<b><a href="feedback/ada/{NAME}/{NAME}.html">6.5</a></b><div class="soft small">checks 5</div>' in report
+    (line,) = [line for line in (handed_in / "grades.csv").read_text().splitlines() if ",ada," in line]
+    assert ",6.5,0,6.5,7,no,graded" in line

@@ -199,7 +199,7 @@ def test_a_project_that_is_reached_by_a_link_is_not_let_in(tmp_path: Path, monke
 
 def test_the_machine_is_described() -> None:
     features = {feature.name: feature for feature in describe_machine()}
-    assert {"warm engine", "namespaces", "bubblewrap", "kernel engine", "huge pages", "processors"} <= set(features)
+    assert {"warm engine", "namespaces", "bubblewrap", "huge pages", "processors"} <= set(features)
     assert all(feature.detail for feature in features.values())
 
 

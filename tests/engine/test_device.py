@@ -11,9 +11,9 @@ from click.testing import CliRunner
 
 from autograder.cli.main import main
 from autograder.engine import Cell, EngineUnavailable, Job, bubblewrap, open_engine
+from autograder.engine.cold import ColdEngine
 from autograder.engine.environment import environment
-from autograder.engine.inside.copies import Copies
-from autograder.engine.kernel import KernelEngine
+from autograder.engine.inside.here import Here
 from tests import mini_course
 from tests.engine.helpers import code_job, text
 
@@ -52,24 +52,22 @@ def test_without_a_gpu_cuda_is_refused_in_a_sentence():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits are Linux's")
 def test_cuda_runs_one_after_another_without_a_limit_on_address_space():
-    with KernelEngine(None, 4, why="a test", device="cuda") as engine:
+    with ColdEngine(None, 4, why="a test", device="cuda") as engine:
         assert engine.jobs == 1 and "not protected" in engine.describe()
         (run,) = engine.run([code_job(LIMIT)])
     assert text(run.cells[0]) == f"{os.environ.get('CUDA_VISIBLE_DEVICES')} False\n"
-    with KernelEngine(None, 4, why="a test") as engine:
+    with ColdEngine(None, 4, why="a test") as engine:
         (run,) = engine.run([code_job(LIMIT)])
     assert text(run.cells[0]) == " True\n"
 
 
-def observed(program, space, monkeypatch, work):
-    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)  # as after an answer that used the GPU
+ORDER = {"id": "check-x", "exercise": "x", "seed": 1}
+
+
+def observed(program, space, work):
     found = []
-    order = {"id": "check-x", "exercise": "x", "seed": 1, "pause": False, "copied": "always"}
-    copies = Copies(space, str(work), found.append)
-    copies.threads = 0  # the driver has started some: that is no answer's doing, and nothing is copied
-    assert not copies.lack_threads()
-    status = copies.check(program, order)
-    return status, {message["label"]: message["value"] for message in found if message["type"] == "observation"}
+    fine = Here(ORDER, space, found.append, str(work)).run({"source": program})
+    return fine, {message["label"]: message["value"] for message in found if message["type"] == "observation"}
 
 
 def test_once_cuda_is_used_checks_run_in_the_process_itself_and_put_back_what_they_can(monkeypatch, tmp_path, capfd):
@@ -78,29 +76,29 @@ def test_once_cuda_is_used_checks_run_in_the_process_itself_and_put_back_what_th
     )
     space, streams = {"name": 1}, (sys.stdin, sys.stdout, sys.stderr)
     monkeypatch.chdir(tmp_path)
-    status, found = observed(program, space, monkeypatch, tmp_path)
-    assert status == "ran" and found == {"a": {"tuple": [2, os.getpid()]}}
+    fine, found = observed(program, space, tmp_path)
+    assert fine and found == {"a": {"tuple": [2, os.getpid()]}}
     assert space == {"name": 1} and (sys.stdin, sys.stdout, sys.stderr) == streams
     assert not list(tmp_path.iterdir())
     os.write(1, b"descriptor\n")
     assert capfd.readouterr().out == "descriptor\n"
 
 
-def test_a_check_cell_that_raises_there_is_an_error_and_the_next_one_runs(monkeypatch, tmp_path):
-    assert observed("1 / 0", {}, monkeypatch, tmp_path)[0] == "error"
-    assert observed("raise SystemExit", {}, monkeypatch, tmp_path)[0] == "error"
-    assert observed("check('a', lambda: 5)", {}, monkeypatch, tmp_path) == ("ran", {"a": 5})
+def test_a_check_cell_that_raises_there_is_an_error_and_the_next_one_runs(tmp_path):
+    assert observed("1 / 0", {}, tmp_path) == (False, {})
+    assert observed("raise SystemExit", {}, tmp_path) == (False, {})
+    assert observed("check('a', lambda: 5)", {}, tmp_path) == (True, {"a": 5})
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the kernel's snapshot is Linux's")
-def test_a_kernel_that_has_used_cuda_goes_on_after_a_check():
+@pytest.mark.skipif(sys.platform != "linux", reason="limits are Linux's")
+def test_a_run_that_has_used_cuda_goes_on_after_a_check():
     cells = (
         Cell("setup", "import os, torch\ntorch.cuda.is_initialized = lambda: True\nhere = os.getpid()", "course"),
         Cell("check-x", "left = 1\ncheck('same process', lambda: os.getpid() == here)", "check", "x"),
         Cell("after", "import asyncio\nawait asyncio.sleep(0.01)\nprint('left' in globals(), 'goes on')"),
         Cell("check-y", "check('again', lambda: 6)", "check", "y"),
     )
-    with KernelEngine(None, 1, why="a test", device="cuda") as engine:
+    with ColdEngine(None, 1, why="a test", device="cuda") as engine:
         (run,) = engine.run([Job("k", cells)])
     assert [cell.status for cell in run.cells] == ["ran"] * 4
     assert [cell.observations for cell in run.cells if cell.id.startswith("check")] == [
@@ -111,18 +109,15 @@ def test_a_kernel_that_has_used_cuda_goes_on_after_a_check():
 
 
 def test_a_hidden_part_there_finds_the_names_as_they_were(monkeypatch, tmp_path):
-    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
     monkeypatch.chdir(tmp_path)
     space, found = {"n": 1}, []
     exec("def f(): return n", space)
-    copies = Copies(space, str(tmp_path), found.append)
-    order = {"id": "check-x", "exercise": "x", "seed": 1, "pause": True, "copied": "always"}
-    assert copies.check("mine = 5\ncheck('a', lambda: f())", order) == "paused"
+    here = Here(ORDER, space, found.append, str(tmp_path))
+    assert here.run({"source": "mine = 5\ncheck('a', lambda: f())"})
     exec("n = 2\ndef f(): return 'rebound'", space)
-    assert copies.hidden("check('b', lambda: (f(), mine))", "check-x") == "ran"
+    assert here.run({"source": "check('b', lambda: (f(), mine))"}, hidden=True)
     assert {m["label"]: m["value"] for m in found} == {"a": 1, "b": {"tuple": [1, 5]}}
     assert space["n"] == 2 and space["f"]() == "rebound" and "mine" not in space
-    assert copies.hidden("check('b', lambda: 1)", "check-x") == "died"
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from autograder.engine.cold import ColdEngine
 
 from autograder.engine import bubblewrap
 from autograder.engine.api import Cell, Job
-from autograder.engine.kernel import KernelEngine
 from tests.engine.helpers import LIMITS, cells, text
 
 CALL = "check('v', lambda: f(), limit=5)"
@@ -102,7 +102,7 @@ def test_a_cell_of_the_course_has_python_s_own_builtins(engine):
 def test_a_kernel_does_the_same():
     wall = bubblewrap.find() if bubblewrap.refusal() is None else None
     source = "from tqdm_not_here import tqdm\nfrom google.colab import output\nbreakpoint()\ndef f():\n    return 3"
-    with KernelEngine(wall, 1, LIMITS) as engine:
+    with ColdEngine(wall, 1, LIMITS) as engine:
         observed, cell = value(engine, source)
     assert (observed, cell.status) == (3, "ran")
     assert text(cell).startswith("autograder: the module tqdm_not_here is not installed here; ")

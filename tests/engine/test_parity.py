@@ -8,7 +8,7 @@ from itertools import islice
 import pytest
 
 from autograder.engine.api import Cell, Job, Run
-from autograder.engine.kernel import KernelEngine
+from autograder.engine.cold import ColdEngine
 from autograder.engine.warm import WarmEngine
 from autograder.pipeline import open_course
 from tests.engine.helpers import cells
@@ -34,7 +34,7 @@ def both(warm: WarmEngine) -> tuple[Run, Run]:
     made = [Cell(name, source, "student", None, 30.0) for name, source in CELLS.items()]
     made += [Cell(name, source, "check", "e", 30.0) for name, source in CHECKS.items()]
     job = Job("parity", tuple(made), seed=11)
-    with KernelEngine(jobs=1) as kernel:
+    with ColdEngine(jobs=1) as kernel:
         (slow,) = kernel.run([job])
     (fast,) = warm.run([job])
     return fast, slow
@@ -60,7 +60,7 @@ def test_real_content_runs_equally_in_both(warm: WarmEngine) -> None:
     """One chapter with its demo cells, and a few notebooks of bank answers. benchmarks/parity.py does all."""
     (chapter,) = open_course(ROOT, ["05-inference-mode"]).chapters.values()
     jobs = list(islice(packed(chapter, seed=11), 5))
-    with KernelEngine(jobs=2) as kernel:
+    with ColdEngine(jobs=2) as kernel:
         slow = {run.key: run for run in kernel.run(jobs)}
     fast = {run.key: run for run in warm.run(jobs)}
     assert [line for job in jobs for line in differences(job, fast[job.key], slow[job.key])] == []

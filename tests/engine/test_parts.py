@@ -236,7 +236,7 @@ def with_threads(**observed: object) -> tuple[Script, CellRun]:
             self.jobs = [*getattr(self, "jobs", []), job]
             for cell, run in zip(job.cells, result.cells, strict=True):
                 if cell.id == "check0":
-                    run.threads = cell.copied != "never"
+                    run.threads = cell.copied
                     said = observed if run.threads else {"a": 1, "b": 2}
                     run.observations = {label: value for label, value in said.items() if label == "a"}
                     run.hidden = {label: value for label, value in said.items() if label == "b"}

@@ -130,12 +130,28 @@ def result(student: str, chapter: str) -> SubmissionResult:
     return result
 
 
+def never_defined() -> SubmissionResult:
+    """A syntax error in the first answer: every check of it failed for the same reason."""
+    broken = result("ada", "01-graph")
+    broken.notes.append(
+        Note("answer-stopped", "Line 1 of the cell walk stopped with SyntaxError: invalid syntax", "walk")
+    )
+    walk = broken.exercises[0]
+    walk.score = 0.0
+    for check in walk.checks:
+        check.passed = False
+        text = "." if check.hidden else ": name 'walk' is not defined."
+        check.message = f"It raised NameError{text} A hint for quite another fault."
+    broken.score = 7.0
+    return broken
+
+
 def row(student: str, **values: Any) -> GradeRow:
     """Where a student stands in the first chapter, as the gradebook would say it."""
     plain: dict[str, Any] = {"last_name": "", "first_name": "", "email": "", "due": None, "timestamp": None}
     plain |= {"raw_score": 1.0, "late_submission_penalty": 0.0, "score": 1.0, "max_score": 10.0}
     plain |= {"needs_manual_grade": False, "status": "graded"}
-    return GradeRow(chapter="01-graph", student=student, **(plain | values))
+    return GradeRow(**({"chapter": "01-graph", "student": student} | plain | values))
 
 
 def sample_class() -> ClassResult:

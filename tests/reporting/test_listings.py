@@ -27,6 +27,12 @@ def shown(table) -> str:
     return out.getvalue()
 
 
+def shown_plain(table) -> str:
+    out = StringIO()
+    Console(file=out, width=160).print(table)
+    return out.getvalue()
+
+
 def lines(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(StringIO(text)))
 
@@ -45,6 +51,11 @@ def test_grades_csv_has_nbgraders_columns(tmp_path):
     assert read["01-graph", "jomo"]["score"] == "0" and read["01-graph", "jomo"]["status"] == "missing"
     assert read["01-graph", "ilse"]["status"] == "unreadable"
     assert ("01-graph", "'=cmd|calc") in read
+
+
+def test_points_have_two_decimals_in_the_sheet_too():
+    (line,) = lines(grades_csv([sample.row("ada", raw_score=16.915229, score=16.915229 - 1 / 3)]))
+    assert (line["raw_score"], line["score"], line["max_score"]) == ("16.92", "16.58", "10")
 
 
 @given(st.text(max_size=20), st.sampled_from(["", "=", "+", "-", "@", "\t=", "\r="]))
@@ -81,12 +92,36 @@ def test_what_waits_and_broken_timestamps_are_said():
     assert shown(class_table(submissions, rows)).count("timestamp.txt could not be read") == 1
     said = StringIO()
     print_summary(Console(file=said, width=160), ClassResult("autograd", 0, "", submissions), rows)
-    assert "2 free answers wait in formgrader.\n" in said.getvalue()
+    assert "needs a person: 01-graph explain-01-graph: 2 free answers wait: ada, bea\n" in said.getvalue()
+    assert "in formgrader: jupyter lab --LabApp.default_url=/formgrader\n" in said.getvalue()
     assert "timestamp.txt could not be read, so no late penalty: ada 01-graph.\n" in said.getvalue()
-    assert "needs a person" not in said.getvalue()
+    assert said.getvalue().count("needs a person") == 1
     page = class_report_page(ClassResult("autograd", 0, "", submissions), rows=rows[:1])
-    assert "1 free answer waits in formgrader." in page and page.count("timestamp.txt could not be read") == 1
+    assert "Read <code>explain-01-graph</code> in formgrader" in page
+    assert page.count("timestamp.txt could not be read") == 1
     assert "formgrader" not in class_report_page(ClassResult("autograd", 0, "", submissions))
+
+
+def test_both_scores_stand_in_the_table():
+    submissions = [
+        sample.result("ada", "01-graph"),
+        sample.result("bea", "01-graph"),
+        sample.result("jomo", "01-graph"),
+    ]
+    rows = [
+        sample.row("ada", score=11.5, max_score=12.0),
+        sample.row("bea", score=9.25, max_score=12.0, waiting=frozenset({"explain-01-graph"})),
+        sample.row("jomo", score=None, max_score=12.0, status="missing"),
+    ]
+    table = [line.split() for line in shown_plain(class_table(submissions, rows)).splitlines()]
+    assert table[0][2:4] == ["checks", "final"]
+    assert " ".join(table[1]) == "ada 01-graph 10 / 10 11.5 / 12 graded"
+    assert " ".join(table[2]).startswith("bea 01-graph 9.25 / 10 9.25 / 12 so far graded")
+    assert " ".join(table[3]).startswith("jomo 01-graph \N{EN DASH} / 10 0 / 12 missing")
+
+
+def test_an_answer_that_was_never_defined_is_named_once():
+    assert first_trouble(sample.never_defined()) == "Line 1 of the cell walk stopped with SyntaxError: invalid syntax"
 
 
 @pytest.mark.parametrize(

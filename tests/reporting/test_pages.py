@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 from html.parser import HTMLParser
+from urllib.parse import unquote
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,6 +19,7 @@ from autograder.grading.course import chapter_of
 from autograder.grading.results import CheckResult, ClassResult, ExerciseResult, Note, SubmissionResult
 from autograder.reporting.class_report import class_report_page, write_class_report
 from autograder.reporting.feedback import feedback_page, write_feedback
+from autograder.reporting.pages import source_of
 from autograder.reporting.summary import sentences_of, summarize
 from tests.reporting import sample_class as sample
 
@@ -36,7 +40,8 @@ class _Page(HTMLParser):
         for name, value in attrs:
             if name.startswith("on"):
                 self.handlers.append(name)
-            if name in {"src", "href", "xlink:href", "data", "srcset"} and not (value or "").startswith(("#", "data:")):
+            own = ("#", "data:", "feedback/") if tag == "a" else ("#", "data:")
+            if name in {"src", "href", "xlink:href", "data", "srcset"} and not (value or "").startswith(own):
                 self.loads.append(value)
 
     def handle_data(self, data):
@@ -48,6 +53,14 @@ class _Page(HTMLParser):
 
 
 def assert_self_contained(html: str) -> _Page:
+    """Nothing is loaded, and nothing runs but the report's own script, which the page's policy names by its hash."""
+    script = source_of("class_report.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    if f"<script>{script}</script>" in html:
+        assert html.count(f"default-src 'none'; script-src 'sha256-{digest}'; style-src") == 1
+        html = html.replace(f"<script>{script}</script>", "")
+    else:
+        assert "script-src" not in html
     page = _Page(html)
     assert not page.loads and not page.handlers
     assert not page.tags & {"script", "img", "link", "iframe", "object"}
@@ -65,6 +78,38 @@ def test_feedback_names_each_check_with_its_message():
     assert "6.58 of 10 points" in page.text
     assert "Not in this score yet: explain-01-graph (2 points). A person grades it." in page.text
     assert page.text.count("\N{BALLOT X} fail") == 3
+
+
+def test_feedback_begins_with_what_failed_and_folds_what_passed():
+    html = feedback_page(sample.result("dilnoza", "01-graph"))
+    page = _Page(html)
+    order = ["nodes", "a chain of 20,000 nodes", "2 checks pass", "every node once", "saved", "keys have no prefix"]
+    order += ["walk", "\N{CHECK MARK} 4 checks", "the root comes first"]
+    places = [page.text.index(words) for words in order]
+    assert places == sorted(places)
+    folded = re.sub(r"<details.*?</details>", "", html, flags=re.S)
+    assert "pass</span>" not in folded and "a chain of 20,000 nodes" in folded
+
+
+def test_feedback_says_at_the_top_what_hidden_means():
+    page = _Page(feedback_page(sample.result("bea", "01-graph")))
+    said = "A hidden check tries your answer on inputs that the notebook does not show."
+    assert page.text.index(said) < page.text.index("walk")
+    open_only = sample.result("bea", "01-graph")
+    for exercise in open_only.exercises:
+        exercise.checks = [check for check in exercise.checks if not check.hidden]
+    assert said not in _Page(feedback_page(open_only)).text
+
+
+def test_a_syntax_error_is_one_sentence():
+    broken = sample.never_defined()
+    page = assert_self_contained(feedback_page(broken, answers={"walk": "def walk(:"}))
+    said = "Line 1 of the cell walk stopped with SyntaxError: invalid syntax. So walk was never defined"
+    assert page.text.count(said) == page.text.count("SyntaxError") == 1
+    assert "NameError" not in page.text and "quite another fault" not in page.text and "def walk(:" in page.text
+    assert "quite another fault" not in class_report_page(ClassResult("autograd", 0, "", [broken]))
+    broken.exercises[0].checks[1].message = "expected 3, got 4."  # so the name does exist
+    assert _Page(feedback_page(broken)).text.count("NameError") == 3
 
 
 def test_feedback_escapes_what_a_student_wrote():
@@ -128,11 +173,14 @@ def test_the_class_report_says_how_the_class_did(tmp_path):
     path = write_class_report(sample.sample_class(), tmp_path / "deep/report.html")
     page = assert_self_contained(path.read_text("utf-8"))
     assert "12 students, 2 chapters" in page.text
-    assert "20 graded 1 repaired 1 unreadable 2 missing 85 % median score" in page.text
+    for words in ("20 graded as handed in", "1 repaired damaged cells were put back", "1 unreadable no grade"):
+        assert words in page.text
+    assert "2 missing nothing was handed in 85 % median score of the checks" in page.text
+    assert "repaired: A check cell had been deleted; it was put back." in page.text
     assert page.text.index("Needs a person") < page.text.index("ilse") < page.text.index("Scores per chapter")
     assert "4 of 10" in page.text  # beside the bar of "one entry per path"
     assert "You visited the leaf once." in page.text and "bea, cem, emre, zoë müller" in page.text
-    assert "var(--good)" in path.read_text("utf-8") and "#040404" not in path.read_text("utf-8")
+    assert "10 submissions, median" in page.text and "5, 4, 1; mean" in page.text
 
 
 def test_late_without_a_penalty_is_said():
@@ -148,10 +196,36 @@ def test_the_class_report_says_who_is_late_and_who_is_missing():
     ]
     result = ClassResult("autograd", 0, "", [sample.result("ada", "01-graph")])
     page = assert_self_contained(class_report_page(result, rows=rows))
-    assert "2 students, 1 chapter." in page.text and "1 graded 0 repaired 0 unreadable 1 missing" in page.text
+    assert "2 students, 1 chapter." in page.text and "1 graded as handed in" in page.text
+    assert "1 missing nothing was handed in" in page.text
     assert "graded late 2 days 1 h, 1.5 points off" in page.text
-    assert "kim \N{EN DASH} missing Nothing was handed in." in page.text
-    assert "Scores are of the automatic checks." in page.text
+    assert "kim \N{EN DASH} 0 of 10 missing Nothing was handed in." in page.text
+
+
+def test_the_report_has_both_scores_and_leads_to_the_feedback(tmp_path):
+    given = sample.row("ada", score=11.5, max_score=12.0)
+    waits = sample.row("bea", score=9.25, max_score=12.0, waiting=frozenset({"explain-01-graph"}))
+    result = ClassResult("autograd", 0, "", [sample.result(name, "01-graph") for name in ("ada", "bea")])
+    write_feedback(result.submissions[:1], tmp_path / "feedback")
+    path = write_class_report(result, tmp_path / "report.html", (), [given, waits], tmp_path / "feedback")
+    html = path.read_text("utf-8")
+    page = assert_self_contained(html)
+    assert "01-graph final of 12 checks of 10" in page.text
+    assert "ada 96 % 11.5 checks 10 bea 77 % 9.25 checks 9.25 waits" in page.text
+    assert "10 of 10 11.5 of 12 graded" in page.text and "9.25 of 10 9.25 of 12 so far graded" in page.text
+    assert set(re.findall(r'href="([^"]*)"', html)) == {"feedback/ada/01-graph/01-graph.html"}
+    assert "Read explain-01-graph in formgrader, and give points." in page.text
+
+
+def test_a_link_is_only_an_address(tmp_path):
+    name = "javascript:alert(1)//\"'><".replace("/", "")
+    result = ClassResult("autograd", 0, "", [sample.result("ada", "01-graph")])
+    result.submissions[0].student = name
+    write_feedback(result.submissions, tmp_path / "feedback")
+    path = write_class_report(result, tmp_path / "report.html", feedback=tmp_path / "feedback")
+    (address,) = set(re.findall(r'href="([^"]*)"', path.read_text("utf-8")))
+    assert (path.parent / unquote(address)).is_file() and address.startswith("feedback/javascript%3A")
+    assert_self_contained(path.read_text("utf-8"))
 
 
 def test_the_class_report_is_the_same_twice():

@@ -22,6 +22,7 @@ from nbgrader.api import Gradebook
 
 from autograder.grading.book.autograded import autograded_notebook, unreadable_notebook
 from autograder.grading.book.gradebook import Book, Written
+from autograder.reporting.feedback import write_feedback
 from tests.reporting import sample_class as sample
 
 CONFIG = (
@@ -85,6 +86,16 @@ def test_generate_feedback_shows_checks_and_no_secret(course):
     assert "The file is a web page" in pages["ilse"]
 
 
+def test_generate_feedback_leaves_our_pages_unless_forced(course, tmp_path):
+    shutil.copytree(course, tmp_path / "course", ignore=shutil.ignore_patterns("feedback"))
+    (page,) = write_feedback([sample.result("bea", "01-graph")], tmp_path / "course/feedback")
+    ours = page.read_text()
+    run(tmp_path / "course", "generate_feedback", "01-graph", "--student", "bea")
+    assert page.read_text() == ours
+    run(tmp_path / "course", "generate_feedback", "01-graph", "--student", "bea", "--force")
+    assert page.read_text() != ours and "(Score: 9.25 / 12.0)" in page.read_text()
+
+
 def test_upgrade_leaves_what_was_graded(course, tmp_path):
     shutil.copytree(course, tmp_path / "course")
     run(tmp_path / "course", "db", "upgrade")
@@ -131,6 +142,12 @@ def server(course):
     finally:
         process.terminate()
         process.wait(20)
+
+
+def test_formgrader_calls_every_chapter_draft(server):
+    status, body = server("/formgrader/api/assignments")
+    assert status == 200
+    assert {item["name"]: item["status"] for item in json.loads(body)} == dict.fromkeys(sample.COURSE, "draft")
 
 
 def test_formgrader_lists_the_class(server):

@@ -9,13 +9,11 @@ import click
 from autograder.cli.commands.shared import BOOK, ROOT, console, examples, gradebook_to_read, one_sentence
 
 
-@click.command(
-    help="Write one HTML page of feedback per submission." + examples("autograder feedback --out feedback-pages")
-)
+@click.command(help="Write one HTML page of feedback per submission." + examples("autograder feedback --out feedback"))
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    default=Path("feedback-pages"),
+    default=Path("feedback"),
     show_default=True,
     help="The folder to write to.",
 )
@@ -39,15 +37,22 @@ def feedback(out: Path, autograded: Path | None, gradebook: str | None, root: Pa
 
 
 @click.command(
-    help="Write the class report: one HTML page with plots." + examples("autograder report --out report.html")
+    help="Write the class report: one HTML page. Scores lead to the pages of feedback that are there."
+    + examples("autograder report --out report.html")
 )
 @click.option(
     "--out", type=click.Path(path_type=Path), default=Path("report.html"), show_default=True, help="The file to write."
 )
+@click.option(
+    "--feedback",
+    type=click.Path(path_type=Path),
+    default=None,
+    help="Where `autograder feedback` wrote to.  [default: feedback beside the report]",
+)
 @BOOK
 @ROOT
 @one_sentence
-def report(out: Path, gradebook: str | None, root: Path) -> None:
+def report(out: Path, feedback: Path | None, gradebook: str | None, root: Path) -> None:
     from autograder.grading.campaign import torch_version
     from autograder.grading.results import ClassResult
     from autograder.pipeline import open_course
@@ -58,7 +63,8 @@ def report(out: Path, gradebook: str | None, root: Path) -> None:
         course = open_course(root, chapters)
         result = ClassResult(course.course_id, int(book.setting("seed") or 0), torch_version(), book.results())
         rows = book.rows()
-    console.print(f"{write_class_report(result, out, course.chapters.values(), rows)}", markup=False)
+    feedback = feedback or out.parent / "feedback"
+    console.print(f"{write_class_report(result, out, course.chapters.values(), rows, feedback)}", markup=False)
 
 
 @click.command(

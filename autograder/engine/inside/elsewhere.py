@@ -1,7 +1,7 @@
 """Cells that were written elsewhere: where somebody sat at a debugger, where other packages are, where no name was hidden.
 
 What a learner left in an answer and never missed must not cost it here: an import of `tqdm`, a `breakpoint()`. What it costs a
-cell that it really needs it, the cell learns when it gets there. Both kinds of session run every cell inside `around`.
+cell that it really needs it, the cell learns when it gets there. Every cell of a session runs inside `around`.
 """
 
 from __future__ import annotations

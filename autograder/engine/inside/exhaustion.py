@@ -42,10 +42,13 @@ class Gauge:
 
     def __init__(self, memory: int, work: str, disk: bool) -> None:
         self.memory, self.work, self.disk = memory, work, disk
-        self.born, self.resident = held(), mapped()[1]
+        self.blind = not os.path.exists("/proc/self/statm")  # nobody can say, on systems without /proc
+        self.born, self.resident = (0, 0) if self.blind else (held(), mapped()[1])
 
     def full(self) -> str | None:
         """What is used up, in a word or two, or None."""
+        if self.blind:
+            return None
         used, resident = mapped()
         if resident - self.resident > self.memory // 2 and held() - self.born > self.memory // 2:
             return "memory"

@@ -39,6 +39,7 @@ class Names:
                 self.space[name] = value
         for name, value in self.answers.items():
             self.space.setdefault(name, value)
+        self.space["__builtins__"] = builtins
         self._before = dict(self.space)
 
     def _note(self, role: str) -> None:
@@ -74,7 +75,6 @@ class World:
                 manager.cleanup_transforms, manager.line_transforms, manager.token_transformers,
                 shell.input_transformers_post, shell.ast_transformers,
             )]  # fmt: skip
-        self.keep_streams = True
         self.builtins = {name: value for name, value in vars(builtins).items() if name != "_"}
         self.recursion = sys.getrecursionlimit()
         self.path = list(sys.path)
@@ -88,8 +88,7 @@ class World:
     def put_back(self) -> None:
         """Builtins, streams, hooks, traces, alarms, the current folder, torch's and numpy's modes."""
         self.put_back_builtins()
-        if self.keep_streams:
-            sys.stdin, sys.stdout, sys.stderr = self.streams
+        sys.stdin, sys.stdout, sys.stderr = self.streams
         sys.excepthook, sys.unraisablehook, threading.excepthook = self.hooks
         sys.settrace(None)
         sys.setprofile(None)
@@ -152,13 +151,10 @@ def _torch_modes(torch: Any) -> None:
 
 def _torch_stacks(torch: Any) -> None:
     """Context managers that were entered and never left: function modes, dispatch modes, saved-tensor hooks."""
-    for length, pop in (
-        ("_len_torch_function_stack", "_pop_torch_function_stack"),
-        ("_len_torch_dispatch_stack", "_pop_torch_dispatch_stack"),
-    ):
-        if hasattr(torch._C, length) and hasattr(torch._C, pop):
-            while getattr(torch._C, length)():
-                getattr(torch._C, pop)()
+    while torch._C._len_torch_function_stack():
+        torch._C._pop_torch_function_stack()
+    while torch._C._len_torch_dispatch_stack():
+        torch._C._pop_torch_dispatch_stack(None)
     autograd = torch._C._autograd
     if hasattr(autograd, "_top_saved_tensors_default_hooks"):
         while autograd._top_saved_tensors_default_hooks(True) is not None:

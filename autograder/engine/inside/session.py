@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from autograder.checks.seeds import seed_everything
-from autograder.engine.api import is_copied
 from autograder.engine.inside import elsewhere, snapshot
 from autograder.engine.inside import shell as shells
 from autograder.engine.inside.exhaustion import Gauge
+from autograder.engine.inside.foundation import Foundation
+from autograder.engine.inside.here import Here
 from autograder.engine.inside.isolate import ROOM, WORK
-from autograder.engine.inside.machinery import Machinery
 from autograder.engine.inside.memory import threads
 from autograder.engine.inside.putback import Names, World
 from autograder.engine.inside.streams import Desk
@@ -39,7 +39,7 @@ class Session:
         What `streams.capture_descriptors` returned.
     memory : int
         Bytes that the run may hold.
-    machinery : Machinery
+    foundation : Foundation
         As it was before any cell.
     """
 
@@ -50,7 +50,7 @@ class Session:
         work: str,
         captured: dict[str, int],
         memory: int,
-        machinery: Machinery,
+        foundation: Foundation,
     ) -> None:
         self.wire, self.shell, self.work = wire, shell, work
         self.desk = Desk(wire.send, captured)
@@ -60,10 +60,11 @@ class Session:
         self.room = ROOM if isolated else work  #: where its files may be
         self.gauge = Gauge(memory, work, disk=isolated)
         self.names = Names(shell.user_ns)
-        self.world, self.machinery = World(work, shell), machinery
+        self.world, self.foundation = World(work, shell), foundation
         self.waiting: dict[str, int] = {}  # check cell to the process in which its hidden part will go on
         self.paused: dict[int, snapshot.Files] = {}  # that process to the files that its visible part left
-        self.observer: snapshot.Observer | None = None  # of the check cell that runs in this process
+        self.here: dict[str, Here] = {}  # check cells that run in this process and wait for their hidden part
+        self.threads = threads()  #: that were there before any cell
 
     def serve(self) -> None:
         """Follow orders until there are no more."""
@@ -75,10 +76,9 @@ class Session:
             elif order["type"] == "cell":
                 self._cell(order)
             elif order["type"] == "check":
-                (self._check if is_copied(order["copied"], threads() > 1) else self._check_here)(order)
+                (self._check if order["copied"] and snapshot.can_copy() else self._check_here)(order)
             elif order["type"] == "hidden":
-                here = self.observer is not None and self.observer.id == order["id"]
-                (self._go_on if here else self._hidden)(order)
+                (self._check_here if order["id"] in self.here else self._hidden)(order)
 
     def _file(self, name: str, data: str) -> None:
         target = Path(self.work, name)
@@ -118,7 +118,7 @@ class Session:
         while True:
             with contextlib.suppress(KeyboardInterrupt):
                 self.world.put_back_builtins()
-                self.machinery.put_back()
+                self.foundation.put_back()
                 signal.signal(signal.SIGINT, signal.SIG_IGN)
                 self.world.put_back()
                 return
@@ -126,7 +126,7 @@ class Session:
     def _check(self, order: dict[str, Any]) -> None:
         """The snapshot reads the programs from the wire itself: they never enter this process."""
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # with another handler nobody could wait for a snapshot
-        among_threads = threads() > 1
+        among_threads = threads() > self.threads  # a copy lacks them
         try:
             with _spare(), snapshot.no_trace(self.room, set(self.paused)) as kept:
                 pid = snapshot.child(lambda: snapshot.observe(self.wire, order, self.shell.user_ns))
@@ -154,21 +154,15 @@ class Session:
         self._checked(order, status)
 
     def _check_here(self, order: dict[str, Any]) -> None:
-        """In this process, among its threads. Nothing but hidden parts come after it, its own first."""
-        self.observer = snapshot.Observer(order, self.shell.user_ns, self.wire.send)
-        self._go_on(order)
-
-    def _go_on(self, order: dict[str, Any]) -> None:
-        """Run the next part of the check cell that runs in this process."""
-        assert self.observer is not None
-        snapshot.silence()
-        status, program = "error", self.wire.receive()
+        """Run a part of a check cell in this process, among its threads."""
+        status, program, hidden = "error", self.wire.receive(), order["type"] == "hidden"
+        here = self.here.pop(order["id"], None) or Here(order, self.shell.user_ns, self.wire.send, self.room)
         with contextlib.suppress(KeyboardInterrupt):  # one that comes before or after the part itself
             signal.signal(signal.SIGINT, signal.default_int_handler)
-            hidden = order["type"] == "hidden"
-            if program is not None and self.observer.run(program, hidden):
-                more = not hidden and order["pause"] and not self.observer.probe.timed_out
-                status = "paused" if more else "ran"
+            if program is not None and here.run(program, hidden):
+                status = "ran"
+                if not hidden and order["pause"] and not here.observer.probe.timed_out:
+                    self.here[order["id"]], status = here, "paused"
         self._put_back()
         self._checked(order, status)
 

@@ -15,6 +15,7 @@ import json
 import marshal
 import os
 import signal
+import stat
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -171,9 +172,14 @@ def outcome(pid: int, code: int) -> str:
 
 
 def is_stopped(pid: int) -> bool:
-    """Whether the process has stopped. Told by its state, which a signal changes at once; its end takes longer."""
+    """Whether the process has stopped. Told by its state, which a signal changes at once; its end takes longer.
+
+    Without /proc: whether it is still there.
+    """
     try:
-        return _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[0] == b"T"
+        if os.path.exists("/proc/self/stat"):
+            return _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[0] == b"T"
+        return os.waitpid(pid, os.WNOHANG) == (0, 0)
     except (OSError, IndexError):
         return False
 
@@ -256,8 +262,10 @@ class Files:
                         todo.append(entry.path)
                         continue
                     with contextlib.suppress(OSError):
-                        stat = entry.stat(follow_symlinks=False)
-                        yield entry.path, (stat.st_size, stat.st_mtime_ns)
+                        status = entry.stat(follow_symlinks=False)
+                        # To read a pipe would wait for ever, so what is no plain file counts as too large.
+                        size = status.st_size if stat.S_ISREG(status.st_mode) else self._LARGEST + 1
+                        yield entry.path, (size, status.st_mtime_ns)
 
     def put_back(self) -> None:
         """Remove files that came, write files that changed or went as they were."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import tempfile
@@ -147,25 +148,31 @@ class Stream(io.TextIOBase):
         return self._descriptor
 
 
-def _memory_file(name: str) -> int:
-    try:
-        return os.memfd_create(name, os.MFD_CLOEXEC)
-    except (AttributeError, OSError):  # an old kernel, or one whose administrator refuses
-        with tempfile.TemporaryFile() as file:
-            return os.dup(file.fileno())
-
-
 def capture_descriptors() -> dict[str, int]:
-    """Point descriptors 1 and 2 at nameless files in memory; returns the files.
+    """Point descriptors 1 and 2 at nameless files, in memory where the system has such; returns the files.
 
     A file, not a pipe: whoever writes never blocks, and a child that keeps it open holds nobody up.
     """
     files = {}
     for name, target in (("stdout", 1), ("stderr", 2)):
-        descriptor = _memory_file(name)
         # Append mode: after the file was emptied, the next writer starts at its new end.
-        writer = os.open(f"/proc/self/fd/{descriptor}", os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+        descriptor, writer = _file_and_writer(name, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
         os.dup2(writer, target)
         os.close(writer)
         files[name] = descriptor
     return files
+
+
+def _file_and_writer(name: str, flags: int) -> tuple[int, int]:
+    """A file to read, and the same opened once more with these flags."""
+    with contextlib.suppress(AttributeError, OSError):  # no such files, an administrator who refuses them, or no /proc
+        descriptor = os.memfd_create(name, os.MFD_CLOEXEC)
+        try:
+            return descriptor, os.open(f"/proc/self/fd/{descriptor}", flags)
+        except OSError:
+            os.close(descriptor)
+    descriptor, path = tempfile.mkstemp()
+    try:
+        return descriptor, os.open(path, flags)
+    finally:
+        os.unlink(path)

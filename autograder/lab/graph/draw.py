@@ -10,6 +10,7 @@ import graphviz
 import torch
 
 from autograder.lab.graph.fold import runs
+from autograder.lab.graph.legend import caption_and_legend
 from autograder.lab.graph.names import names_in
 from autograder.lab.graph.read import GraphFacts, read_graph
 from autograder.lab.graph.style import DARK, FONT, LIGHT, Options, Style, dark_overlay
@@ -95,8 +96,8 @@ def draw_graph(
     An arrow goes from a node to a node in its ``next_functions``: the way the gradient goes. Under a node's name stand
     the variable that it made, where the caller has one, and the shape of its output. Below the line stands what it
     saved: attribute, shape, dtype, memory. A storage's bytes are written once; wherever it comes up again, ``= name``
-    says whose it is. Amber nodes hold memory that nothing but the graph keeps. Drawing holds on to no tensor, unpacks
-    nothing, and takes time linear in nodes and edges.
+    says whose it is. Amber nodes hold on to memory that is no leaf's, the stronger the more bytes; the legend under the
+    drawing says how many. Drawing holds on to no tensor, unpacks nothing, and takes time linear in nodes and edges.
 
     Parameters
     ----------
@@ -121,7 +122,7 @@ def draw_graph(
     rankdir : {"TB", "LR"}
         Downwards, or from left to right.
     caption : bool
-        Say under the drawing how many nodes there are and what the graph keeps.
+        Say under the drawing how many nodes there are, what the graph keeps, and what its colors mean.
     max_nodes : int
         Nodes drawn at most, the nearest to the root; the caption says when there are more.
 
@@ -160,10 +161,9 @@ def draw_graph(
     folded = len(facts.nodes) >= _MANY and not (values or none_edges) if fold is None else fold
     boxes = runs(facts) if folded else [[number] for number in range(len(facts.nodes))]
     for run in boxes:
-        nodes = [facts.nodes[number] for number in run]
-        label = style.label(nodes[0], root=run[0] == 0) if len(run) == 1 else style.run_label(nodes)
+        label = style.label(run[0]) if len(run) == 1 else style.run_label([facts.nodes[number] for number in run])
         drawing.node(f"n{run[0]}", label)
     _edges(drawing, facts, boxes, palette["muted"], none_edges)
     if caption:
-        drawing.attr(label=style.caption(), labelloc="b", labeljust="l")
+        drawing.attr(label=caption_and_legend(style), labelloc="b", labeljust="l")
     return drawing

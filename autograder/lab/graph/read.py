@@ -87,7 +87,7 @@ class GraphFacts:
 
     @property
     def saved_bytes(self) -> int:
-        """Bytes of the storages that the graph alone keeps: saved, and not a leaf's own."""
+        """Bytes of the storages that nodes saved and that are no leaf's."""
         return sum(self.storages[i].nbytes for i in self.saved_storages() if self.storages[i].leaf is None)
 
     def saved_storages(self) -> set[int]:

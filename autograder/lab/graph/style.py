@@ -1,6 +1,8 @@
 """How a graph looks: two palettes, and the labels of nodes, storages and the caption.
 
-Amber is memory that the graph alone keeps alive, the more the stronger. Green is a leaf. Violet is a custom Function.
+The surface of a box says whose memory it stands for: green is a leaf; amber is memory that the graph holds on to
+besides the leaves, the stronger the more bytes; gray is none. Its outline says what it is: blue is the root, violet a
+custom Function.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from html import escape
 from autograder.lab.graph.read import GraphFacts, NodeFacts, Saved
 
 FONT = "Helvetica"
+LEVELS = 4  # of amber
 _MOST_TITLES = 8  # in a box of several nodes
 _SIDE = " "  # room between text and line; a cell has no padding of one side only
 
@@ -23,14 +26,14 @@ LIGHT = {
     "op": "#f4f6f9",
     "op_line": "#aab4c2",
     "memory1": "#fff6e3",
-    "memory2": "#ffe9bd",
-    "memory3": "#ffd68a",
+    "memory2": "#ffe9bf",
+    "memory3": "#ffdb94",
+    "memory4": "#ffcb66",
     "memory_line": "#cf8a1c",
     "memory_text": "#8a4b00",
     "leaf": "#e4f5e9",
     "leaf_line": "#37985a",
     "leaf_text": "#1b5e36",
-    "custom": "#f0eafd",
     "custom_line": "#8361d6",
     "root_line": "#2458c5",
     "name": "#1f4fb4",
@@ -43,15 +46,15 @@ DARK = {
     "edge": "#8c98a8",
     "op": "#222933",
     "op_line": "#566273",
-    "memory1": "#33291a",
-    "memory2": "#493617",
-    "memory3": "#674a14",
+    "memory1": "#2c2519",
+    "memory2": "#40311a",
+    "memory3": "#574017",
+    "memory4": "#6f5012",
     "memory_line": "#d39a3a",
     "memory_text": "#ffc864",
     "leaf": "#16301f",
     "leaf_line": "#48b070",
     "leaf_text": "#8fe0ae",
-    "custom": "#2b2342",
     "custom_line": "#9f85e6",
     "root_line": "#6f9cf5",
     "name": "#8db4ff",
@@ -88,6 +91,8 @@ class Style:
         self.facts, self.palette, self.options = facts, palette, options
         self.size = 9 if options.small else 11
         self.storage_names = self._name_storages()
+        self.own = self._own_bytes()
+        self.largest = max(self.own, default=0)
         self.shown: set[int] = set()
 
     def _name_storages(self) -> dict[int, str]:
@@ -114,22 +119,28 @@ class Style:
         body = f"<b>{body}</b>" if bold else body
         return f'<font color="{self.palette[role]}" point-size="{self.size - 2 if small else self.size}">{body}</font>'
 
-    def fill(self, node: NodeFacts) -> tuple[str, str]:
-        """Roles of a node's surface and line, by kind and by its share of the bytes that the graph keeps."""
-        if node.kind == "leaf":
-            return "leaf", "leaf_line"
-        own = sum(self.facts.storages[i].nbytes for i in self.own_storages(node))
-        if node.kind == "custom":
-            return "custom", "custom_line"
-        if not own:
-            return "op", "op_line"
-        share = own / self.facts.saved_bytes
-        return ("memory3" if share >= 0.2 else "memory2" if share >= 0.05 else "memory1"), "memory_line"
+    def _own_bytes(self) -> list[int]:
+        """Per node, the bytes of what it is the first to save, without leaves: where a storage's bytes are written."""
+        met: set[int] = set()
+        found = []
+        for node in self.facts.nodes:
+            own = {row.storage for row in node.saved if row.storage >= 0} - met
+            met |= own
+            found.append(sum(self.facts.storages[i].nbytes for i in own if self.facts.storages[i].leaf is None))
+        return found
 
-    def own_storages(self, node: NodeFacts) -> set[int]:
-        """Storages whose bytes stand at this node: saved here, no leaf's, not shown yet."""
-        found = {row.storage for row in node.saved if row.storage >= 0}
-        return {i for i in found if self.facts.storages[i].leaf is None} - self.shown
+    def strength(self, number: int) -> int:
+        """0 where the node holds no bytes, else 1 to 4: which quarter of the largest node's bytes it reaches."""
+        own = self.own[number]
+        return -(-LEVELS * own // self.largest) if own else 0
+
+    def fill(self, number: int) -> tuple[str, str]:
+        """Roles of a node's surface and line."""
+        kind, strength = self.facts.nodes[number].kind, self.strength(number)
+        if kind == "leaf":
+            return "leaf", "leaf_line"
+        surface, line = (f"memory{strength}", "memory_line") if strength else ("op", "op_line")
+        return surface, "custom_line" if kind == "custom" else line
 
     def _memory(self, row: Saved) -> tuple[str, str]:
         """What stands in the last column of a saved tensor's row: its bytes, or whose memory it is."""
@@ -167,13 +178,13 @@ class Style:
         body = self.text(2 * _SIDE + text + 2 * _SIDE, role, bold=True)
         return f'<tr><td colspan="3" height="{self.size + 8}" valign="bottom">{body}</td></tr>'
 
-    def label(self, node: NodeFacts, *, root: bool = False) -> str:
-        """The HTML-like label of a node."""
-        surface, line = self.fill(node)
+    def label(self, number: int) -> str:
+        """The HTML-like label of a node; number 0 is the root."""
+        node, (surface, line) = self.facts.nodes[number], self.fill(number)
         lines = self._leaf(node) if node.kind == "leaf" else self._operation(node)
         if node.note:
             lines.insert(2, self._wide(self.text(f" {node.note} ", "name", small=True)))
-        return self._box(lines, surface, "root_line" if root else line, border=2 if root else 1)
+        return self._box(lines, surface, line if number else "root_line", border=1 if number else 2)
 
     def run_label(self, run: list[NodeFacts]) -> str:
         """The HTML-like label of several nodes that saved nothing, in the order of the gradient's way."""
@@ -227,7 +238,7 @@ class Style:
         ]
 
     def caption(self) -> str:
-        """The line under the drawing: how many nodes, and what the graph keeps alive."""
+        """The sentences under the drawing: how many nodes, and what the graph keeps alive."""
         nodes, storages = self.facts.nodes, self.facts.storages
         leaves = sum(node.kind == "leaf" for node in nodes)
         saved = [i for i in self.facts.saved_storages() if storages[i].leaf is None]
@@ -241,7 +252,7 @@ class Style:
             parts.append("It was released by a backward pass.")
         if self.facts.cut:
             parts.append("More nodes follow than are drawn.")
-        return f"<{self.text(' '.join(parts), 'muted', small=True)}>"
+        return " ".join(parts)
 
 
 def _count(number: int, noun: str, plural: str = "") -> str:

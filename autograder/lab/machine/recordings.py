@@ -6,7 +6,7 @@ All of them stand in one JSON file, ``recordings.json`` beside this module, beca
     {"device": "...", "driver": "...", "versions": {"torch": "..."}, "date": "2026-01-31",
      "measurements": {"05-modes": {"what": "one sentence with the unit", "data": {"add": {"grad": 1.0}}}}}
 
-A chapter whose measurement nobody has recorded yet shows a sentence that says so.
+A measurement that nobody has recorded yet shows nothing: its section says in words what to run and what to expect.
 """
 
 from __future__ import annotations
@@ -207,14 +207,11 @@ def _table(data: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
 
 @dataclass(frozen=True)
 class RecordingView:
-    """What a notebook shows of a recording, or of its absence."""
+    """What a notebook shows of a recording: its figures as text, and as a table with bars."""
 
-    name: str
-    recording: Recording | None
+    recording: Recording
 
     def __repr__(self) -> str:
-        if self.recording is None:
-            return f"Not recorded yet: {self.name}. Nobody has run this on a GPU and kept the figures."
         header, rows = _table(self.recording.data)
         widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
         lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)) for row in rows]
@@ -223,8 +220,6 @@ class RecordingView:
         return "\n".join([self.recording.what, *body, self.recording.source])
 
     def _repr_html_(self) -> str:
-        if self.recording is None:
-            return f"<p>{html.escape(repr(self))}</p>"
         header, rows = _table(self.recording.data)
         head = "".join(f"<th>{html.escape(text)}</th>" for text in header) if any(header) else ""
         body = "".join("<tr>" + "".join(f"<td>{html.escape(text)}</td>" for text in row) + "</tr>" for row in rows)
@@ -232,7 +227,7 @@ class RecordingView:
         return f"<p>{what}</p><table><tr>{head}</tr>{body}</table>{self._picture()}<p><small>{source}</small></p>"
 
     def _picture(self) -> str:
-        figure = None if self.recording is None else self.recording.plot()
+        figure = self.recording.plot()
         if figure is None:
             return ""
         png = io.BytesIO()
@@ -241,12 +236,18 @@ class RecordingView:
         return f'<img alt="The figures of the table as bars." src="data:image/png;base64,{text}">'
 
 
-def show_recording(name: str, *, file: Path | None = None) -> RecordingView:
-    """Show a recording with its device, versions and date; where there is none, a sentence says so.
+def show_recording(name: str, *, file: Path | None = None) -> RecordingView | None:
+    """Show a recording with its device, versions and date.
 
     Parameters
     ----------
     name, file
         As for `recorded`.
+
+    Returns
+    -------
+    RecordingView or None
+        None where nobody has recorded it: a notebook that ends a cell with it shows nothing then.
     """
-    return RecordingView(name, recorded(name, file=file))
+    found = recorded(name, file=file)
+    return RecordingView(found) if found else None

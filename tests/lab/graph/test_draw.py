@@ -278,6 +278,51 @@ def test_the_caption_counts_bytes_and_storages():
     assert "5 nodes, 2 of them leaves. Saved: 576 KiB in 3 storages, and 1 leaf by reference." in source
 
 
+def surfaces(source):
+    """The surface of every box, by the first word of its label."""
+    return {
+        re.search(r"<b>[^\w]*(\w+)", label)[1]: re.search(r'bgcolor="(#\w+)"', label)[1]
+        for label in re.findall(r"n\d+ \[label=<(.*)>\]", source)
+    }
+
+
+AMBER = [LIGHT[f"memory{level}"] for level in range(1, 5)]
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.integers(1, 300), min_size=1, max_size=5))
+def test_a_stronger_surface_means_more_bytes(sizes):
+    v = torch.ones(1, requires_grad=True)
+    operations = (torch.exp, torch.tanh, torch.sigmoid, torch.sqrt, torch.rsqrt)  # each saves its result
+    out = sum(operation(v.expand(size)).sum() for operation, size in zip(operations, sizes, strict=False))
+    found = surfaces(draw_graph(out, theme="light").source)
+    for operation, size in zip(operations, sizes, strict=False):
+        level = AMBER.index(found[f"{operation.__name__.capitalize()}Backward0"]) + 1
+        assert max(sizes) * (level - 1) < 4 * size <= max(sizes) * level
+
+
+def test_the_legend_explains_every_color_in_use_and_no_other(product):
+    plain = draw_graph(product[2], theme="light").source
+    assert LIGHT["custom_line"] not in plain and not any(color in plain for color in AMBER)
+    for words in ("backward begins here", "leaf", "keeps nothing of its own"):
+        assert f" {words} " in plain
+    v = torch.randn(1024, requires_grad=True)
+    rich = draw_graph(Keeper.apply(v.exp(), 2) + v[:256].exp().sum(), theme="light").source
+    for words in ("custom Function", "keeps up to 2 KiB", "keeps up to 8 KiB"):
+        assert f" {words} " in rich
+    assert "saved up to" not in plain
+    assert " keeps no tensor " in draw_graph((v + 1).sum()).source
+
+
+def test_a_custom_function_has_its_outline_and_the_surface_of_its_bytes():
+    v = torch.randn(4, requires_grad=True)
+    assert surfaces(draw_graph(Keeper.apply(v, 3).sum(), theme="light").source)["KeeperBackward"] == AMBER[-1]
+
+
+def test_without_a_caption_there_is_no_legend(product):
+    assert "backward begins here" not in draw_graph(product[2], caption=False).source
+
+
 @settings(max_examples=30, deadline=None)
 @given(
     st.lists(

@@ -5,7 +5,7 @@ import sys
 import pytest
 import torch
 
-from autograder.lab.small_world.counted import counted_chain, steps_per_node
+from autograder.lab.small_world.counted import counted_chain, short_stack, steps_per_node
 
 
 def test_a_chain_ends_at_a_leaf():
@@ -70,8 +70,42 @@ def test_a_search_through_a_list_shows(known):
     assert steps_per_node(searching(known), 400) >= 200
 
 
+def along_paths(root):
+    return {root}.union(*[along_paths(below) for below, _ in root.next_functions])
+
+
+def test_a_walk_along_paths_shows_on_doublings():
+    assert steps_per_node(linear, 12, width=2) < 150
+    assert steps_per_node(along_paths, 12, width=2) >= 1_000
+    assert steps_per_node(along_paths, 12) < 150
+
+
 def test_the_count_leaves_no_trace():
     tracer = sys.gettrace()
     steps_per_node(linear, 5)
     assert sys.gettrace() is tracer
     assert "id" not in globals()
+
+
+def deep(calls):
+    return 0 if not calls else 1 + deep(calls - 1)
+
+
+def nested(calls):
+    yield from nested(calls - 1) if calls else [0]
+
+
+def test_a_short_stack_stops_recursion_and_nothing_else():
+    usual = sys.getrecursionlimit()
+    assert short_stack(lambda: deep(50)) == 50
+    for call in (lambda: deep(150), lambda: list(nested(150))):
+        with pytest.raises(RecursionError):
+            short_stack(call)
+    assert sys.getrecursionlimit() == usual
+    assert len(short_stack(lambda: linear(counted_chain(2_000)[0]))) == 2_001
+
+
+def test_a_short_stack_undoes_what_its_call_did_to_the_limit():
+    usual = sys.getrecursionlimit()
+    short_stack(lambda: sys.setrecursionlimit(12_345))
+    assert sys.getrecursionlimit() == usual

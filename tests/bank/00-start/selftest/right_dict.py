@@ -1,2 +1,2 @@
 # the form, filled in
-answers = {"q1": "b", "q2": "c", "q3": "b", "q4": "d", "q5": "b"}
+answers = {"q1": "c", "q2": "a", "q3": "d", "q4": "b", "q5": "a"}

@@ -1,2 +1,2 @@
 # built from one string, in capitals
-answers = dict(zip(("q1", "q2", "q3", "q4", "q5"), "BCBDB"))
+answers = dict(zip(("q1", "q2", "q3", "q4", "q5"), "CADBA"))

@@ -1,4 +1,4 @@
 # misconception: takes the allocator peak for activations
 # fails: q2: what the activations are
-# message: The peak of the allocator
-answers = {"q1": "b", "q2": "b", "q3": "b", "q4": "d", "q5": "b"}
+# message: It counts towards the allocator's peak
+answers = {"q1": "c", "q2": "c", "q3": "d", "q4": "b", "q5": "a"}

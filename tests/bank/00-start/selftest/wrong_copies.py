@@ -1,4 +1,4 @@
 # misconception: believes that saving copies
 # fails: q1: what is left after (x * w).sum()
 # message: Saving holds a reference.
-answers = {"q1": "c", "q2": "c", "q3": "b", "q4": "d", "q5": "b"}
+answers = {"q1": "b", "q2": "a", "q3": "d", "q4": "b", "q5": "a"}

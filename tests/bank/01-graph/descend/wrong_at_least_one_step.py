@@ -1,6 +1,7 @@
 # misconception: takes a step also when none is asked
+# fails: loss_fn is called once per step
 # fails: no steps
-# message: the list is empty
+# message: With steps = 0 nothing is computed
 def descend(params, loss_fn, lr, steps):
     history = []
     for i in range(max(steps, 1)):

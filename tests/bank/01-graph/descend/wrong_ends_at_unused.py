@@ -1,6 +1,7 @@
 # misconception: leaves the loop at a parameter that the loss does not use
+# fails: a parameter that the loss does not use stays
 # fails: all parameters step from the same loss
-# message: go on with the next
+# message: go on with the next instead
 def descend(params, loss_fn, lr, steps):
     history = []
     for p in params:

@@ -1,6 +1,7 @@
 # misconception: clears before each step but not after the last
+# fails: a gradient found there is ignored, and gone afterwards
 # fails: no gradient is left
-# message: clear it after the last step too
+# message: lear it after the last step too
 def descend(params, loss_fn, lr, steps):
     history = []
     for p in params:

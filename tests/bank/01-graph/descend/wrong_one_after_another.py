@@ -1,6 +1,7 @@
 # misconception: steps one parameter after the other, each from a new loss
+# fails: loss_fn is called once per step
 # fails: all parameters step from the same loss
-# message: One backward gives the gradients of all parameters.
+# message: gradients of all parameters
 def descend(params, loss_fn, lr, steps):
     history = []
     for p in params:

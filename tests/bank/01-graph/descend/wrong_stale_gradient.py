@@ -1,4 +1,5 @@
 # misconception: starts with whatever lies in .grad
+# fails: a gradient found there is ignored, and gone afterwards
 # fails: a gradient found there is ignored
 # message: Something may lie in .grad before the first step.
 def descend(params, loss_fn, lr, steps):

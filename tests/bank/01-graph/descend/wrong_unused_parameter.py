@@ -1,4 +1,5 @@
 # misconception: expects a gradient for every parameter
+# fails: a parameter that the loss does not use stays
 # fails: a parameter that the loss does not use
 # message: it is None. Skip it.
 def descend(params, loss_fn, lr, steps):

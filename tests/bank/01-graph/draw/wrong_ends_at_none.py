@@ -1,6 +1,6 @@
 # misconception: leaves the loop at the first None
-# fails: many nodes of a few kinds
-# message: One box for each operation
+# fails: None has no box and no arrow
+# message: Skip it, and go on with the next.
 def draw(root):
     drawing = graphviz.Digraph()
     numbers, waiting = {root: "0"}, [root]

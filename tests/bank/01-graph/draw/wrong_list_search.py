@@ -1,5 +1,6 @@
 # misconception: a list of nodes will do, its index is the box's name
 # fails: a node is looked up, not searched for
+# fails: looked up on longer chains, too
 # message: grows with the square
 def draw(root):
     dot = graphviz.Digraph()

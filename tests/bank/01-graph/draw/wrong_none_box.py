@@ -1,4 +1,5 @@
 # misconception: draws a box for an operand without gradient
+# fails: None has no box and no arrow
 # fails: an operand without gradient is no box
 # message: None is no node and has no box.
 def draw(root):

@@ -1,6 +1,7 @@
 # misconception: per-path recursion: draws shared edges once per path, and never ends on doublings
+# fails: twelve doublings take twelve visits
 # fails: sixty doublings
-# message: 2**60 paths
+# message: Visit every node once
 def draw(root):
     drawing = graphviz.Digraph()
     names = {}

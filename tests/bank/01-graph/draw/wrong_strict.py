@@ -1,4 +1,5 @@
 # misconception: a strict drawing merges parallel edges
+# fails: an operand that is used twice has two arrows
 # fails: both edges of x * x
 # message: Parallel edges became one.
 def draw(root):

@@ -1,4 +1,5 @@
 # misconception: writes the shape as torch.Size
+# fails: a leaf's label has its shape
 # fails: the shape of each leaf
 # message: str(tuple(leaf.shape)), not torch.Size
 def draw(root):

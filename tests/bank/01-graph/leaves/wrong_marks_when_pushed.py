@@ -1,5 +1,6 @@
 # misconception: marks a node when it is pushed, so a later meeting wins
-# fails: a leaf stands where it is first met
+# fails: a leaf is listed where it is first met
+# fails: the first meeting counts
 # message: If you mark nodes as seen when you push them
 def leaves(root):
     found, seen, stack = [], {root}, [root]

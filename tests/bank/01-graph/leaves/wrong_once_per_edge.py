@@ -1,6 +1,6 @@
 # misconception: follows every path: a leaf comes once per edge
 # fails: a leaf used twice is listed once
-# message: x stands there twice: once per edge.
+# message: x is listed twice: once per edge.
 def leaves(root):
     found, seen, stack = [], set(), [root]
     while stack:

@@ -1,5 +1,6 @@
 # misconception: keeps the nodes that it has seen in a list: quadratic
 # fails: a node is looked up, not searched for
+# fails: looked up on longer chains, too
 # message: looks at every entry
 def leaves(root):
     found, seen, stack = [], [], [root]

@@ -1,5 +1,6 @@
 # misconception: recursion depth: calls itself once per node of a chain
-# fails: a chain of 20,000 nodes
+# fails: a chain of 400 nodes, on a short stack
+# fails: as deep as you like
 # message: Python's stack is not that deep.
 def leaves(root):
     found, seen = [], set()

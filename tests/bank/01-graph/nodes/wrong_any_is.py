@@ -1,5 +1,6 @@
 # misconception: identity means searching the list with `is`
 # fails: a node is looked up, not searched for
+# fails: looked up on longer chains, too
 # message: grows with the square
 def nodes(root):
     found = [root]

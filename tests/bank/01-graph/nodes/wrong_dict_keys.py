@@ -1,5 +1,5 @@
 # misconception: hands out the keys of its dict
-# fails: a list comes back
+# fails: a list, with the root first
 # message: list(...) makes a list
 def nodes(root):
     found = {root: None}

@@ -1,6 +1,7 @@
 # misconception: follows every path, though the answer holds each node once
+# fails: twelve doublings take twelve visits
 # fails: sixty doublings
-# message: There are 61 nodes but 2**60 paths.
+# message: Visit every node once, not every path.
 def nodes(root):
     found, waiting = {}, [root]
     while waiting:

@@ -1,5 +1,6 @@
 # misconception: looks for a node in a list: quadratic
 # fails: a node is looked up, not searched for
+# fails: looked up on longer chains, too
 # message: looks at every entry
 def nodes(root):
     found = [root]

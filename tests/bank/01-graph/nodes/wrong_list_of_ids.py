@@ -1,5 +1,6 @@
 # misconception: numbers are quick to compare, so a list of ids will do
 # fails: a node is looked up, not searched for
+# fails: looked up on longer chains, too
 # message: grows with the square
 def nodes(root):
     found, seen = [root], [id(root)]

@@ -1,5 +1,5 @@
 # misconception: leaves first, as in a schedule; the root stands last
-# fails: the root comes first
+# fails: a list, with the root first
 # message: The list begins with root itself.
 def nodes(root):
     seen, waiting = {root}, [root]

@@ -1,5 +1,5 @@
 # misconception: hands out a tuple
-# fails: a list comes back
+# fails: a list, with the root first
 # message: list(...) makes a list
 def nodes(root):
     found = {root: None}

@@ -1,4 +1,5 @@
 # misconception: counts the None of an operand without gradient as a node
+# fails: None is no node
 # fails: an operand without gradient is no node
 # message: None is not a node. Skip it.
 def nodes(root):

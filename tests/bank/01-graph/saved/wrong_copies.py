@@ -1,4 +1,5 @@
 # misconception: believes that saving means copying
+# fails: the tensors themselves
 # fails: the saved tensors themselves, not copies
 # message: Saving is a reference.
 def saved(node):

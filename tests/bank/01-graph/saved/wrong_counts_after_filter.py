@@ -1,4 +1,5 @@
 # misconception: numbers a tuple after dropping its None
+# fails: a tuple's tensors at their places
 # fails: None keeps its place in a tuple
 # message: Number the entries before you leave out None
 def saved(node):

@@ -1,4 +1,5 @@
 # misconception: reads a custom Function's saved_tensors as well
+# fails: nothing for a custom Function
 # fails: a custom Function's node
 # message: `saved_tensors` is another door
 def saved(node):

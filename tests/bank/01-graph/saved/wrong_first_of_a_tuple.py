@@ -1,4 +1,5 @@
 # misconception: a tuple holds one tensor
+# fails: a tuple's tensors at their places
 # fails: every tensor of a tuple
 # message: not only the first
 def saved(node):

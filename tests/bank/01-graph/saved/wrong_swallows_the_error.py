@@ -1,4 +1,5 @@
 # misconception: takes a released graph for one that saved nothing
+# fails: a released graph raises PyTorch's error
 # fails: a released graph says so
 # message: On a released graph PyTorch raises
 def saved(node):

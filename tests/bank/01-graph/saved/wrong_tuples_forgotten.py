@@ -1,4 +1,5 @@
 # misconception: does not look into tuples
+# fails: a tuple's tensors at their places
 # fails: None keeps its place in a tuple
 # message: A tuple may hold tensors. Look inside.
 def saved(node):

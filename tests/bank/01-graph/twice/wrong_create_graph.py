@@ -1,4 +1,5 @@
 # misconception: uses create_graph for retain_graph
+# fails: no gradient has a grad_fn
 # fails: plain tensors without grad_fn
 # message: create_graph=True records the backward pass as well
 def twice(loss, params):

@@ -1,4 +1,5 @@
 # misconception: lets .grad add up and takes differences
+# fails: every .grad is as it was found
 # fails: a gradient found on a parameter stays
 # message: Set it aside
 def twice(loss, params):

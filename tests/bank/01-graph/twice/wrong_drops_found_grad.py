@@ -1,6 +1,7 @@
 # misconception: clears .grad instead of putting back what was there
+# fails: every .grad is as it was found
 # fails: a gradient found on a parameter stays
-# message: Whatever was in .grad before is there afterwards
+# message: Set it aside, with .grad = None, before the first pass
 def twice(loss, params):
     passes = []
     for retain in (True, False):

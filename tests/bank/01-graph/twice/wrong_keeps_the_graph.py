@@ -1,4 +1,5 @@
 # misconception: retains the graph in both passes
+# fails: afterwards the graph is released
 # fails: a third pass raises
 # message: The graph is still there.
 def twice(loss, params):

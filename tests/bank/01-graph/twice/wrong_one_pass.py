@@ -1,4 +1,5 @@
 # misconception: runs one pass and copies its result
+# fails: the graph is run through twice
 # fails: two real passes
 # message: The graph was run through once
 def twice(loss, params):

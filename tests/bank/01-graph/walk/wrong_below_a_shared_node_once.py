@@ -1,4 +1,5 @@
 # misconception: a shared node is listed per edge, but what lies below it only the first time
+# fails: one entry per path
 # fails: what lies below a shared node is listed along each path
 # message: keep no set of visited nodes
 def walk(fn):

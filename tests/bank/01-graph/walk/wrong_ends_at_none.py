@@ -1,6 +1,7 @@
 # misconception: leaves the loop at the first None
+# fails: a None edge is skipped
 # fails: an operand without gradient is skipped
-# message: go on with the next operand
+# message: go on with the next
 def walk(fn):
     found = []
     def below(node, depth):

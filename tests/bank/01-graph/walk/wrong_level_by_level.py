@@ -1,4 +1,5 @@
 # misconception: recursion without order: level by level instead of pre-order
+# fails: pre-order
 # fails: a branch is finished before the next begins
 # message: That is level by level.
 from collections import deque

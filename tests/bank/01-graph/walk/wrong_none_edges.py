@@ -1,4 +1,5 @@
 # misconception: takes every entry of next_functions for a node
+# fails: a None edge is skipped
 # fails: an operand without gradient is skipped
 # message: next_functions holds None. Skip it.
 def walk(fn, depth=0):

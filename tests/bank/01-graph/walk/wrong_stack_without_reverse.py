@@ -1,4 +1,5 @@
 # misconception: a stack turns the operands round
+# fails: pre-order
 # fails: a branch is finished before the next begins
 # message: The operands come in the wrong order
 def walk(fn):

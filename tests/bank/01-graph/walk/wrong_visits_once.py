@@ -1,6 +1,6 @@
 # misconception: visits each node once, as if the outline were a set
 # fails: one entry per path
-# message: You visited the leaf once. walk lists paths
+# message: You listed the exp once. walk lists paths
 def walk(fn):
     found, seen = [], set()
 

@@ -1,29 +1,31 @@
-"""The kernel engine keeps the same promises, more slowly."""
+"""A session that is born cold keeps the same promises, more slowly."""
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from autograder.engine import bubblewrap
 from autograder.engine.api import Cell, Job
-from autograder.engine.kernel import KernelEngine
+from autograder.engine.cold import ColdEngine
 from autograder.engine.processes import descendants
 from tests.engine.helpers import DOUBLES, EARLY, GOOD, LIMITS, SETUP, attack_job, cells, text
 
 
 @pytest.fixture(scope="module")
-def kernel() -> Iterator[KernelEngine]:
-    """A kernel engine, shut in where bubblewrap works."""
-    with KernelEngine(bubblewrap.find() if bubblewrap.refusal() is None else None, 2, LIMITS) as engine:
+def kernel() -> Iterator[ColdEngine]:
+    """An engine of fresh processes, shut in where bubblewrap works."""
+    with ColdEngine(bubblewrap.find() if bubblewrap.refusal() is None else None, 2, LIMITS) as engine:
         yield engine
 
 
 @pytest.fixture(scope="module")
-def runs(kernel: KernelEngine) -> dict:
+def runs(kernel: ColdEngine) -> dict:
     loop = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass"
     seeds = "import torch\nprint(torch.rand(1).item())"
     jobs = [
@@ -43,7 +45,7 @@ def test_honest_work_counts(runs: dict, key: str) -> None:
     assert got["check-good"].observed == DOUBLES, runs[key]
 
 
-def test_a_dead_kernel_costs_one_exercise(runs: dict) -> None:
+def test_a_dead_process_costs_one_exercise(runs: dict) -> None:
     for key in ("exit", "loop"):
         got = cells(runs[key])
         assert got["bad"].killed and got["check-bad"].status == "not-run"
@@ -61,7 +63,7 @@ def test_seeds_are_those_of_the_warm_engine(runs: dict, request: pytest.FixtureR
 
 
 @pytest.mark.skipif(bubblewrap.refusal() is not None, reason=f"bubblewrap: {bubblewrap.refusal()}")
-def test_bubblewrap_shuts_in(kernel: KernelEngine) -> None:
+def test_bubblewrap_shuts_in(kernel: ColdEngine) -> None:
     look = (
         "import os, socket\n"
         f"print(os.path.exists({__file__!r}), os.access('/usr', os.W_OK), os.getuid(), os.getcwd(), os.environ.get('USER'))\n"
@@ -82,22 +84,17 @@ def test_bubblewrap_shuts_in(kernel: KernelEngine) -> None:
     assert "import pytest" in text(run.cells[1])
 
 
-def _file():  # type: ignore[no-untyped-def]
-    from pathlib import Path
-
+def _file() -> Path:
     return Path(__file__)
 
 
-def test_no_kernel_is_left(runs: dict) -> None:
-    import os
-    from pathlib import Path
-
+def test_no_process_is_left(runs: dict) -> None:
     lines = (
         [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in descendants(os.getpid())]
         if sys.platform == "linux"
         else []
     )
-    assert not [line for line in lines if b"kernel_app" in line]
+    assert not [line for line in lines if b"inside.cold" in line]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="threads are counted on Linux")
@@ -112,8 +109,31 @@ def test_what_the_user_runs_already_takes_nothing_from_a_run() -> None:
         thread.start()
     try:
         assert threads_of_user() >= memory.threads() > LIMITS.processes
-        with KernelEngine(jobs=1, limits=LIMITS) as engine:
+        with ColdEngine(jobs=1, limits=LIMITS) as engine:
             (run,) = engine.run([Job("crowded", (SETUP, *GOOD), seed=3)])
     finally:
         stop.set()
     assert cells(run)["check-good"].observed == DOUBLES, run
+
+
+@pytest.mark.skipif(bubblewrap.refusal() is not None, reason=f"bubblewrap: {bubblewrap.refusal()}")
+def test_it_needs_no_proc(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on macOS: neither limits nor threads nor memory can be looked up, and honest work counts all the same."""
+    real = bubblewrap.command
+
+    def without_proc(*arguments: object, **options: object) -> list[str]:
+        line = real(*arguments, **options)  # type: ignore[arg-type]
+        line[line.index("--proc")] = "--tmpfs"
+        return line
+
+    monkeypatch.setattr(bubblewrap, "command", without_proc)
+    look = Cell("look", "import os\nprint(os.listdir('/proc'))\nos.write(1, b'bare\\n')", "student")
+    stuck = "import time\ndef bad():\n    time.sleep(60)"
+    with ColdEngine(bubblewrap.find(), 1, LIMITS) as engine:
+        (run,) = engine.run(
+            [Job("blind", (look, *attack_job("x", stuck, "check('bad', lambda: bad(), limit=1)", 10.0).cells), 7)]
+        )
+    got = cells(run)
+    assert text(got["look"]) == "[]\nbare\n"
+    assert got["check-early"].observed == EARLY and got["check-good"].observed == DOUBLES, run
+    assert got["check-bad"].timed_out
