@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from autograder.engine.cold import ColdEngine
 
 from autograder.engine import bubblewrap
 from autograder.engine.api import Cell, Job
+from autograder.engine.cold import ColdEngine
 from tests.engine.helpers import LIMITS, cells, text
 
 CALL = "check('v', lambda: f(), limit=5)"
