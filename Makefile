@@ -11,7 +11,7 @@ SUBMITTED  ?= submitted
 PYTEST     ?= -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lab notebooks answers bank grade test lint format bench gpu colab-test clean
+.PHONY: help setup demo lab notebooks release answers bank mutants grade formgrader images test test-fast lint format bench gpu colab-test clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/ ##/' | awk -F ' ## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -28,7 +28,8 @@ demo: setup  ## grade a sample class and write its reports to demo-class/
 	@$(BIN)/python -m tests.sample_class demo-class
 
 lab: setup  ## open the chapters in JupyterLab
-	$(BIN)/jupyter lab notebooks
+	@# .jupyter turns nbgrader's buttons off: "Validate" would show a learner the source of the checks.
+	JUPYTER_CONFIG_PATH="$(CURDIR)/.jupyter$${JUPYTER_CONFIG_PATH:+:$$JUPYTER_CONFIG_PATH}" $(BIN)/jupyter lab notebooks
 
 notebooks: setup  ## build notebooks/ from source/ (CHAPTER=01 for one)
 	@$(BIN)/autograder build $(CHAPTER)
@@ -36,11 +37,20 @@ notebooks: setup  ## build notebooks/ from source/ (CHAPTER=01 for one)
 answers: setup  ## our answers and why they look so, in answers/ (CHAPTER=01 for one)
 	@$(BIN)/python -m autograder.authoring.answers $(CHAPTER)
 
+release: setup  ## write a repository for learners, without answers, to build/release
+	@$(BIN)/python -m autograder.authoring.learners build/release
+
 bank: setup  ## judge the bank of right and wrong answers (CHAPTER=01 for one)
 	@$(BIN)/python -m tests.bank_tool $(CHAPTER)
 
 grade: setup  ## grade SUBMITTED=submitted into gradebook.db (CHAPTER=01 for one)
 	@$(BIN)/autograder grade $(CHAPTER) --submitted $(SUBMITTED)
+
+formgrader: setup  ## open nbgrader's formgrader over gradebook.db
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/jupyter lab --LabApp.default_url=/formgrader
+
+images: setup  ## take the README's pictures again (needs chromium)
+	@$(BIN)/python -m docs.make_images
 
 test: setup  ## run the tests
 	@$(BIN)/python -m pytest $(PYTEST)

@@ -5,6 +5,7 @@ nbgrader's own commands and formgrader read this file when they run here.
 
 from nbgrader import preprocessors as steps
 
+from autograder.authoring.release_cells import FinishChecks, FoldCells
 from autograder.authoring.stubs import ClearSolutions
 
 c = get_config()  # noqa: F821  # traitlets puts get_config here; importing it would give another object
@@ -19,7 +20,7 @@ c.CourseDirectory.feedback_directory = "feedback"
 # What handing in late costs. "none" takes nothing off, "zero" takes all; a plugin of your own can do anything between.
 # c.LateSubmissionPlugin.penalty_method = "zero"
 
-# nbgrader's own steps, with our stub for answers at the left margin and without its templated tests.
+# nbgrader's own steps, with our stub for answers at the left margin, our look of check cells, and without its templated tests.
 c.GenerateAssignment.preprocessors = [
     steps.LockCells,
     ClearSolutions,
@@ -29,6 +30,8 @@ c.GenerateAssignment.preprocessors = [
     steps.SaveCells,
     steps.ClearHiddenTests,
     steps.ClearMarkScheme,
+    FinishChecks,
+    FoldCells,
     steps.ComputeChecksums,
     steps.CheckCellMetadata,
 ]

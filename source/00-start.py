@@ -276,5 +276,3 @@ print(f"saved: {saved_ledger(lambda: (a * b).sum()).packed_bytes} bytes")
 # 3. A check observes a value of your answer and compares it. A failed one says what to think about.
 # 4. Predict before you run.
 # 5. The self-test says where to begin. Chapter 01 is the ground for all others.
-#
-# Next: [chapter 01](../01-graph/01-graph.ipynb), the graph that the forward pass records.

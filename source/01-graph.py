@@ -1797,6 +1797,3 @@ show_recording("01-launches")
 # 3. A node turns a vector into a vector-Jacobian product. It never builds the Jacobian.
 # 4. Backward runs each node once, after all its consumers, calls your hooks on the way, and adds into `.grad`. Nobody clears that but you.
 # 5. Backward releases what was saved. A second pass needs `retain_graph=True`, and mostly you should not need one.
-#
-# Before: [chapter 00](../00-start/00-start.ipynb), the self-test. Next: [chapter 02](../02-saved-tensors/02-saved-tensors.ipynb), where the amber boxes get
-# an exact bill.

@@ -13,32 +13,6 @@
 # %% [markdown]
 # # 02 - Activation memory has an exact answer
 # [![Open In Colab](https://colab.research.google.com/assets/colab-badge.svg)](https://colab.research.google.com/github/YOUR-NAME/YOUR-REPOSITORY/blob/main/notebooks/02-saved-tensors/02-saved-tensors.ipynb)
-#
-# "Activations take about 20 GB" is a guess. Autograd keeps a list, and the list can be read. After this chapter you can
-#
-# - list every tensor that a forward pass keeps for backward, and count its bytes without double entries,
-# - write down the figure for a Linear with GELU and for a whole transformer block before anything runs,
-# - change what is kept: in fewer bits, on disk, on the CPU,
-# - say why the allocator's peak is not the same figure, and what lies between.
-#
-# Time: about 110 minutes, 75 of them for the exercises. You need chapter 01 (nodes, saved tensors, release after backward).
-#
-# **May you skip it?** Try these first.
-#
-# <details><summary>1. A Linear layer with a frozen input: which tensors does it save?</summary>
-#
-# Its input, because the weight's gradient needs it. The weight is saved only when the input needs a gradient.
-# </details>
-# <details><summary>2. Why is `data_ptr()` a bad key for "the same storage"?</summary>
-#
-# An address says who lives there now. When a tensor dies during the run, the next one may move in. Only a storage that you hold
-# cannot be replaced. Besides, all empty tensors have the address 0.
-# </details>
-# <details><summary>3. ReLU after a Linear, or GELU after a Linear: which keeps more?</summary>
-#
-# GELU. ReLU saves its output, which the next Linear saves as well: one storage, counted once. GELU saves its input, which nobody
-# else saves, and the next Linear saves GELU's output.
-# </details>
 
 # %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
 try:
@@ -58,14 +32,47 @@ from torch.nn import functional as F
 from autograder.lab import Block, Check, saved_ledger
 
 # %% [markdown]
+# The job was sized on paper: weights, gradients, Adam, and "about 20 GB for activations". It ran out of memory at step 1. The profiler put
+# 31 GB on the activations, and nobody could name the other eleven.
+#
+# Activations need no guess. Autograd keeps a list, and you can read it.
+#
+# **After this chapter you can**
+#
+# - list every tensor that a forward pass keeps for backward, and count its bytes without double entries;
+# - write down the figure for a Linear with GELU, and for a whole transformer block, before anything runs;
+# - change what is kept: in fewer bits, on disk, on the CPU;
+# - say why the peak is not the same number, and what lies between the two.
+#
+# **Time:** about 110 minutes, 75 of them for the exercises (both are estimates). **Needs:** chapter 01 (nodes, saved tensors, release after
+# backward). What is said about PyTorch here was seen on version 2.13, on a CPU.
+#
+# **Three questions.** If you can answer them, skip to [chapter 03](../03-checkpointing/03-checkpointing.ipynb).
+#
+# <details><summary>1. A Linear layer with a frozen input: which tensors does it save?</summary>
+#
+# Its input, because the weight's gradient needs it. The weight is saved only when the input needs a gradient.
+# </details>
+# <details><summary>2. Why is <code>data_ptr()</code> a bad key for "the same storage"?</summary>
+#
+# An address says who lives there now. When a tensor dies during the run, the next one may move in. Only a storage that you hold
+# cannot be replaced. Besides, all empty tensors have the address 0.
+# </details>
+# <details><summary>3. ReLU after a Linear, or GELU after a Linear: which keeps more?</summary>
+#
+# GELU. ReLU saves its output, which the next Linear saves as well: one storage, counted once. GELU saves its input, which nobody
+# else saves, and the next Linear saves GELU's output.
+# </details>
+
+# %% [markdown]
 # ## 1. Autograd hands over every tensor that it keeps
 #
-# When an operation needs a tensor in backward, autograd *packs* it. Backward *unpacks* it again.
-# `torch.autograd.graph.saved_tensors_hooks(pack, unpack)` puts two functions of yours there: `pack(tensor)` may return anything,
-# and `unpack(that)` has to give back the tensor.
+# When an operation needs a tensor in backward, autograd *packs* it. Backward *unpacks* it again. With
+# `torch.autograd.graph.saved_tensors_hooks(pack, unpack)` you put two functions of yours there. `pack(tensor)` may return anything.
+# `unpack(that)` has to give back the tensor.
 #
-# **Predict.** An MLP: `F.silu(x @ w1) @ w2` with `x` of shape [64, 256], `w1` [256, 1024], `w2` [1024, 256], float32, all three
-# requiring gradients. How many tensors are packed? How many bytes?
+# **Predict.** An MLP: `F.silu(x @ w1) @ w2`, with `x` of shape [64, 256], `w1` [256, 1024] and `w2` [1024, 256]. All are float32 and require
+# gradients. How many tensors are packed? How many bytes?
 
 # %% tags=["demo"]
 x = torch.randn(64, 256, requires_grad=True)
@@ -90,35 +97,38 @@ print(f"{len(packed)} tensors, {sum(nbytes for _, nbytes in packed):,} bytes")
 import matplotlib.pyplot as plt
 
 
-def bar_of_bytes(rows, title):
-    """One horizontal bar, cut into one piece per row; narrow pieces are labeled above it."""
-    figure, axes = plt.subplots(figsize=(9, 1.9), layout="constrained", facecolor="white")
-    left, total = 0, sum(nbytes for _, nbytes in rows)
-    for number, (label, nbytes) in enumerate(rows):
-        axes.barh(0, nbytes / 2**10, left=left, color=plt.cm.tab20c(number % 20), edgecolor="white")
-        narrow = nbytes < 0.1 * total
-        axes.text(left + nbytes / 2**11, 0.45 if narrow else 0, label, ha="center", va="bottom" if narrow else "center", fontsize=8)
-        left += nbytes / 2**10
-    axes.set_yticks([])
-    axes.set_ylim(-0.5, 0.9)
+def bars_of_bytes(rows, colors, title):
+    """One horizontal bar per row (label, bytes, kind), in the color of its kind."""
+    figure, axes = plt.subplots(figsize=(8, 0.9 + 0.34 * len(rows)), layout="constrained", facecolor="white")
+    for number, (_, nbytes, kind) in enumerate(rows):
+        first = kind not in [earlier for _, _, earlier in rows[:number]]
+        axes.barh(number, nbytes / 2**10, color=colors[kind], height=0.65, label=kind if first else None)
+        axes.text(nbytes / 2**10, number, f" {nbytes / 2**10:,.1f} KiB", va="center", fontsize=10)
+    axes.set_yticks(range(len(rows)), [label for label, _, _ in rows], fontsize=10)
+    axes.invert_yaxis()
     axes.set_xlabel("KiB")
-    axes.set_title(title, fontsize=10)
+    axes.margins(x=0.15)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_title(title, fontsize=10, loc="left")
+    axes.legend(fontsize=9, loc="center right")
     plt.show()
 
 
-names = ["w1", "x", "x @ w1", "w2", "silu(...)"]
-bar_of_bytes([(name, nbytes) for name, (_, nbytes) in zip(names, packed)], "what the MLP packs, in order of packing")
+names = ["w1", "x", "x @ w1", "w2", "silu(x @ w1)"]
+kinds = ["a weight: only a reference", "an activation", "an activation", "a weight: only a reference", "an activation"]
+colors = {"a weight: only a reference": "#b9c2ce", "an activation": "#dd8452"}
+bars_of_bytes([(name, nbytes, kind) for name, (_, nbytes), kind in zip(names, packed, kinds)], colors, "what the MLP packs, in order of packing")
 
 # %% [markdown]
-# **Explain.** Read the bar from left to right.
+# **Explain.** Read the bars from top to bottom.
 #
-# - `x @ w1` needs `w1` for the gradient of `x`, and `x` for the gradient of `w1`. The order was seen on torch 2.13: the second operand first.
-# - `silu` keeps its *input* `x @ w1`.
+# - `x @ w1` needs `w1` for the gradient of `x`, and `x` for the gradient of `w1`. The second operand comes first.
+# - `silu` keeps its *input*, `x @ w1`.
 # - The second product keeps `w2` and its own input, silu's output.
 # - Nobody keeps `out`.
 #
-# Two of the five are weights. Packing a weight copies nothing: the graph holds a *reference* to it. So the sum above is what was
-# packed, not what was allocated for the sake of backward. Section 3 takes this apart.
+# The gray bars are weights. Packing a weight copies nothing: the graph holds a *reference* to it. So the total above is what was
+# packed, not what was allocated for backward. Section 3 takes this apart.
 #
 # **Predict.** How many are packed when `x` needs no gradient?
 
@@ -129,15 +139,15 @@ with saved_tensors_hooks(pack, lambda tensor: tensor):
 print(len(packed), "tensors:", [shape for shape, _ in packed])
 
 # %% [markdown]
-# Four: without a gradient for `x`, nobody needs `w1`. What is saved depends on *who needs a gradient*, not on the operation alone.
-# Freezing the layers below changes the bill.
+# Four. Without a gradient for `x`, nobody needs `w1`. What is saved depends on *who needs a gradient*, not on the operation alone. Freeze the layers below, and the bill changes.
 #
 # Two habits for pack functions:
 #
-# - **Hand back `tensor.detach()` rather than `tensor`.** For an operation that saves its own output (`exp`, `relu`, `softmax`) the tensor
-#   that arrives *is* that output, with its `grad_fn`. Stored as it is, the node would hold a tensor that holds the node. The next
-#   cell shows what comes of it (seen on torch 2.13).
+# - **Return `tensor.detach()`, not `tensor`.** Some operations save their own output (`exp`, `relu`, `softmax`). Then the tensor that
+#   arrives *is* that output, with its `grad_fn`. Store it as it is, and the node holds a tensor that holds the node.
 # - **Count elements times element size.** `numel()` alone is not bytes.
+#
+# **Predict** what comes of the first habit when it is missing: is the output still in memory after its last name is deleted and the garbage collector has run?
 
 # %% tags=["demo"]
 import gc
@@ -159,12 +169,13 @@ print("pack returns the tensor:            still in memory:", survives(lambda te
 print("pack returns the detached tensor:   still in memory:", survives(lambda tensor: tensor.detach()))
 
 # %% [markdown]
-# The first line is a leak that not even the garbage collector mends. A backward pass would have prevented it, because it releases what the node holds; but graphs are often dropped without one.
+# The first line is a leak, and not even the garbage collector mends it. A backward pass would have prevented it, because backward releases what the
+# node holds. But graphs are often dropped without one.
 #
 # ### Exercise: `saved_bytes`
 # Difficulty: ●●○○○ · about 8 minutes
 #
-# Count what is packed while a function runs.
+# Count the tensors, and the bytes, that autograd packs while a function runs. Leave nothing behind.
 #
 # <details><summary>Stuck?</summary>
 #
@@ -172,12 +183,7 @@ print("pack returns the detached tensor:   still in memory:", survives(lambda te
 # </details>
 # <details><summary>Still stuck?</summary>
 #
-# `unpack` must give back the tensor, or backward inside `fn` fails. Let `pack` record the bytes and return `tensor.detach()`.
-# Do not count in `unpack`.
-# </details>
-# <details><summary>Help: "TypeError: Output of saved tensor unpack_hook expected to be a Tensor"</summary>
-#
-# `unpack` returned what `pack` had stored, and that was not a tensor. Whatever `pack` returns, `unpack` has to turn it back into the tensor.
+# `unpack` must give back the tensor, or backward inside `fn` fails. So `pack` has two jobs: write down the bytes, and return something that `unpack` can use. One of the two habits above is about what it returns.
 # </details>
 
 # %% nbgrader={"grade": false, "grade_id": "saved_bytes", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -187,15 +193,18 @@ def saved_bytes(fn: Callable, *args) -> tuple[int, int]:
     Parameters
     ----------
     fn : callable
-        Called once. May run backward itself: what is packed then counts, what is unpacked does not.
+        Called once, with `args`. May run backward itself: what is packed then counts, what is unpacked does not.
 
     Returns
     -------
     (int, int)
         How many tensors were packed, and the sum of their bytes: number of elements times element size.
-        Every packing counts: duplicates, parameters and views too.
+        Every packing counts: duplicates, parameters and views too, a view with its own elements. Nothing that `fn` computed
+        outlives the call.
     """
     ### BEGIN SOLUTION
+    # Why this shape: only sizes are kept, so nothing can outlive the call. The first thing people write is a list of the tensors
+    # themselves; it holds them all in memory, and an output that its own node holds is never freed.
     sizes = []
 
     def pack(tensor):
@@ -209,6 +218,10 @@ def saved_bytes(fn: Callable, *args) -> tuple[int, int]:
 
 
 # %% nbgrader={"grade": true, "grade_id": "check-saved_bytes", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+import gc
+import weakref
+
+
 def mlp(x, w1, w2):
     return F.silu(x @ w1) @ w2
 
@@ -219,6 +232,37 @@ def square_and_back(x):
 
 def weights():
     return torch.ones(256, 1024, requires_grad=True), torch.ones(1024, 256, requires_grad=True)
+
+
+
+def weights_as_parameters():
+    return [nn.Parameter(weight.detach()) for weight in weights()]
+
+
+def gradient_with_a_graph(x):
+    """exp packs its result; its backward, recorded, packs the incoming gradient."""
+    torch.autograd.grad(x.exp().sum(), x, create_graph=True)
+
+
+def calls_of_fn():
+    calls = []
+    saved_bytes(lambda x: calls.append(x) or x.sin(), torch.ones(3, requires_grad=True))
+    return len(calls)
+
+
+def outlives(fn):
+    """Whether the storage of fn's result is in memory after the call."""
+    seen = []
+
+    def watched(x):
+        out = fn(x)
+        seen.append(weakref.ref(out.untyped_storage()))
+        return out
+
+    saved_bytes(watched, torch.ones(3, requires_grad=True))
+    if any(storage() is not None for storage in seen):
+        gc.collect()  # a cycle of Python's own is no leak
+    return [storage() is not None for storage in seen]
 
 
 check = Check("saved_bytes", points=3)
@@ -232,6 +276,27 @@ check("x needs no gradient", lambda: saved_bytes(mlp, torch.ones(64, 256), *weig
 check("x * x packs x twice", lambda: saved_bytes(lambda x: x * x, torch.ones(6, requires_grad=True)), (2, 48),
       wrong={(1, 24): "You counted distinct tensors. saved_bytes counts every packing, and x * x packs x twice.",
              (2, 12): "You summed elements. A float32 element has 4 bytes: multiply by element_size()."})
+check("a view counts its own elements", lambda: saved_bytes(lambda x, w: x.expand(4, 5) * w, torch.ones(5, requires_grad=True), torch.ones(4, 5, requires_grad=True)), (2, 160),
+      wrong={(2, 100): "You took the bytes of the storage. Here a view counts its own elements: numel() times element_size().",
+             (2, 40): "You summed elements. A float32 element has 4 bytes: multiply by element_size()."},
+      hint="Two tensors of 4 x 5 are packed, one of them an expanded view: numel() times element_size() for each.")
+check("an nn.Parameter counts too", lambda: saved_bytes(mlp, torch.ones(64, 256, requires_grad=True), *weights_as_parameters()), (5, 2_686_976),
+      wrong={(3, 589_824): "You left out what is an nn.Parameter. Here every packed tensor counts."},
+      hint="The weights are nn.Parameter here. The count is the same as for plain tensors.")
+check("fn runs backward itself", lambda: saved_bytes(square_and_back, torch.ones(6, requires_grad=True)), (3, 72),
+      wrong=[(lambda v: v[0] > 3, "You counted unpacking too. Count in pack only."),
+             (lambda v: v[0] == 2, "You counted distinct tensors. Every packing counts, and x * x packs x twice."),
+             (lambda v: v[0] == 0, "You read the graph after fn had run: by then it was released. Count while fn runs.")],
+      hint="fn may run backward itself; count in pack, while fn runs, and let unpack give back the tensor.")
+check("an element of float64 has eight bytes, of bool one", lambda: [saved_bytes(torch.exp, torch.ones(3, dtype=torch.float64, requires_grad=True)), saved_bytes(lambda x: x.masked_fill(torch.ones(3, dtype=torch.bool), 0.0), torch.ones(3, requires_grad=True))], [(1, 24), (1, 3)],
+      hint="Elements have different sizes: 8 bytes in float64, 1 in a bool mask. Ask the tensor: element_size().")
+check("what backward packs inside fn", lambda: saved_bytes(gradient_with_a_graph, torch.ones(3, dtype=torch.float64, requires_grad=True)), (2, 48),
+      wrong=[(lambda v: v[0] == 2, "Both tensors were counted, but not their bytes: numel() times element_size() for each."),
+             (lambda v: v[0] > 2, "You counted unpacking too. Count in pack only.")],
+      hint="fn ran backward with create_graph=True, so backward recorded a graph and packed tensors as well. The hooks have to be on as long as fn runs.")
+check("fn is called once", lambda: calls_of_fn(), 1, hint="fn may be costly, and what it does must not be done twice. Call it once, under the hooks.")
+check("nothing outlives the call", lambda: outlives(torch.exp), [False],
+      hint="What fn computed is still in memory after the call. Either pack returned the tensor itself, and the node holds an output that holds the node: return tensor.detach(). Or you keep tensors somewhere: sizes are enough.")
 ### BEGIN HIDDEN TESTS
 n = int(torch.randint(5, 40, ()))
 
@@ -248,95 +313,103 @@ class Keeps(torch.autograd.Function):
         return grad * 2
 
 
-def gradient_with_a_graph(x):
-    """exp packs its result; its backward, recorded, packs the incoming gradient."""
-    torch.autograd.grad(x.exp().sum(), x, create_graph=True)
-
-
-def calls_of_fn():
-    calls = []
-    saved_bytes(lambda x: calls.append(x) or x.sin(), torch.ones(3, requires_grad=True))
-    return len(calls)
-
-
-check("fn runs backward itself", lambda: saved_bytes(square_and_back, torch.ones(n, requires_grad=True)), (3, 12 * n),
+check("backward inside fn, another size", lambda: saved_bytes(square_and_back, torch.ones(n, requires_grad=True)), (3, 12 * n),
       wrong=[(lambda v: v[0] > 3, "You counted unpacking too. Count in pack only."),
              (lambda v: v[0] == 2, "You counted distinct tensors. Every packing counts, and x * x packs x twice."),
              (lambda v: v[0] == 0, "You read the graph after fn had run: by then it was released. Count while fn runs.")],
       hint="fn may run backward itself; count in pack, while fn runs, and let unpack give back the tensor.")
-check("float64", lambda: saved_bytes(lambda x: (x * 3).exp(), torch.ones(n, 3, dtype=torch.float64, requires_grad=True)), (1, 24 * n),
+check("float64", lambda: saved_bytes(lambda x: (x * 3).exp(), torch.ones(n, 3, dtype=torch.float64, requires_grad=True)), (1, 24 * n), weight=2,
       hint="An element of float64 has 8 bytes. Ask the tensor: element_size().")
 check("a mask is packed as bool", lambda: saved_bytes(lambda x: x.masked_fill(torch.ones(2, n, dtype=torch.bool), 0.0), torch.ones(2, n, requires_grad=True)), (1, 2 * n),
       hint="masked_fill packs its mask, one byte per element. Ask the tensor: element_size().")
-check("an expanded tensor", lambda: saved_bytes(lambda x, w: x.expand(8, 5) * w, torch.ones(5, requires_grad=True), torch.ones(8, 5, requires_grad=True)), (2, 320),
-      wrong=[((2, 80), "You summed elements. A float32 element has 4 bytes: multiply by element_size()."),
-             ((2, 180), "You took the bytes of the storage. Here a view counts its own elements: numel() times element_size().")],
-      hint="Two tensors of 8 x 5 are packed, one of them an expanded view: numel() times element_size() for each.")
-check("what backward packs inside fn", lambda: saved_bytes(gradient_with_a_graph, torch.ones(n, dtype=torch.float64, requires_grad=True)), (2, 16 * n),
+check("a view of another size", lambda: saved_bytes(lambda x, w: x[:3].t() * w, torch.ones(n, 5, requires_grad=True), torch.ones(5, 3, requires_grad=True)), (2, 120),
+      wrong=[(lambda v: v[0] == 2 and v[1] > 120, "You took the bytes of the storage. Here a view counts its own elements: numel() times element_size().")],
+      hint="Two tensors of 5 x 3 are packed, one of them a view of a larger one: numel() times element_size() for each.")
+check("what backward packs, another size", lambda: saved_bytes(gradient_with_a_graph, torch.ones(n, dtype=torch.float64, requires_grad=True)), (2, 16 * n),
+      weight=2,
       wrong=[(lambda v: v[0] == 2, "Both tensors were counted, but not their bytes: numel() times element_size() for each."),
              (lambda v: v[0] > 2, "You counted unpacking too. Count in pack only.")],
       hint="fn ran backward with create_graph=True, so backward recorded a graph and packed tensors as well. The hooks have to be on as long as fn runs.")
-check("fn is called once", lambda: calls_of_fn(), 1, hint="fn may be costly, and what it does must not be done twice. Call it once, under the hooks.")
 check("a custom Function", lambda: saved_bytes(Keeps.apply, torch.ones(n, requires_grad=True)), (2, 12 * n),
       wrong=[(lambda v: v[0] == 2, "Both tensors were counted, but not their bytes: a float32 element has 4, a float64 element 8.")],
       hint="What a custom Function saves with save_for_backward is packed too. Attributes named _saved_* do not show it; the hooks do.")
 check("a graph that fn drops", lambda: saved_bytes(lambda x: [(x + i).sin() for i in range(3)] and None, torch.ones(n, requires_grad=True)), (3, 12 * n),
       hint="fn may return nothing and drop its graph. Count while fn runs, not afterwards.")
+check("a Parameter's own function", lambda: saved_bytes(lambda p, x: (p * x).sin(), nn.Parameter(torch.ones(n)), torch.ones(n, requires_grad=True)), (3, 12 * n),
+      wrong=[(lambda v: v[0] == 2, "You left out what is an nn.Parameter. Here every packed tensor counts.")],
+      hint="Both factors and the sine's input are packed, whatever class they have.")
+check("nothing of a softmax outlives the call", lambda: outlives(lambda x: (x * n).softmax(0)), [False],
+      hint="What fn computed is still in memory after the call. Keep sizes, not tensors, and let pack return tensor.detach().")
 ### END HIDDEN TESTS
 check.report()
 
 # %% [markdown]
 # ## 2. What each operation keeps
 #
-# **Predict**, per line: does the operation keep its input, its output, something else, or nothing? `x` requires a gradient, so does `w`.
+# `x` requires a gradient, and so does `w`. The mask, the index and the target are made beforehand, by whoever calls the operation.
+#
+# **Predict**, per line: does the operation keep its input, its output, something else, or nothing?
 
 # %% tags=["demo"]
 x = torch.randn(4, 6, requires_grad=True)
 w = torch.randn(6, 6, requires_grad=True)
 b = torch.randn(6, requires_grad=True)
+mask = torch.ones(4, 6, dtype=torch.bool)
+index, target = torch.tensor([0, 2]), torch.tensor([0, 1, 2, 3])
 operations = {
     "x + b": lambda: x + b,
     "x * 2.0": lambda: x * 2.0,
-    "x * x": lambda: x * x,
-    "x @ w": lambda: x @ w,
-    "x.exp()": lambda: x.exp(),
-    "x.relu()": lambda: x.relu(),
-    "F.gelu(x)": lambda: F.gelu(x),
-    "x.softmax(-1)": lambda: x.softmax(-1),
-    "F.layer_norm(x, (6,), b, b)": lambda: F.layer_norm(x, (6,), b, b),
-    "F.dropout(x, 0.5)": lambda: F.dropout(x, 0.5),
-    "x.masked_fill(mask, 0)": lambda: x.masked_fill(torch.ones(4, 6, dtype=torch.bool), 0.0),
-    "x.max(-1)": lambda: x.max(-1).values,
-    "x[index]": lambda: x[torch.tensor([0, 2])],
     "x.view(-1)": lambda: x.view(-1),
     "x.sum()": lambda: x.sum(),
-    "F.cross_entropy(x, target)": lambda: F.cross_entropy(x, torch.tensor([0, 1, 2, 3])),
+    "x.exp()": lambda: x.exp(),
+    "x.relu()": lambda: x.relu(),
+    "x.softmax(-1)": lambda: x.softmax(-1),
+    "x * x": lambda: x * x,
+    "x @ w": lambda: x @ w,
+    "F.gelu(x)": lambda: F.gelu(x),
+    "F.layer_norm(x, (6,), b, b)": lambda: F.layer_norm(x, (6,), b, b),
+    "x.masked_fill(mask, 0)": lambda: x.masked_fill(mask, 0.0),
+    "x[index]": lambda: x[index],
+    "F.dropout(x, 0.5)": lambda: F.dropout(x, 0.5),
+    "x.max(-1)": lambda: x.max(-1).values,
+    "F.cross_entropy(x, target)": lambda: F.cross_entropy(x, target),
 }
 
 
-def origin(saved, out):
-    """Whose storage is it?"""
-    for name, tensor in {"x": x, "w": w, "b": b, "out": out}.items():
-        if saved.untyped_storage().data_ptr() == tensor.untyped_storage().data_ptr():
-            return name
-    return f"new {str(saved.dtype).removeprefix('torch.')} {tuple(saved.shape)}"
+def origins(kept, out):
+    """Whose storage is each: one that has a name here, or one that the operation made?"""
+    named = {"x": x, "w": w, "b": b, "mask": mask, "index": index, "target": target, "out": out}
+    known = {tensor.untyped_storage().data_ptr(): name for name, tensor in named.items()}
+    words = []
+    for tensor in kept:
+        address = tensor.untyped_storage().data_ptr()
+        if address not in known:
+            known[address] = f"new {str(tensor.dtype).removeprefix('torch.')} {tuple(tensor.shape)}"
+            words.append(known[address])
+        else:
+            words.append(f"{known[address]} again" if known[address].startswith("new") else known[address])
+    return ", ".join(words) or "nothing"
 
 
 for name, operation in operations.items():
     kept = []
     with saved_tensors_hooks(lambda tensor: kept.append(tensor) or tensor.detach(), lambda tensor: tensor):
         out = operation()
-    print(f"{name:<30}{', '.join(origin(tensor, out) for tensor in kept) or 'nothing'}")
+    print(f"{name:<30}{origins(kept, out)}")
 
 # %% [markdown]
 # **Explain.** The derivative decides.
 #
-# - **Nothing:** the derivative is known without values (addition, a product with a number, sum, view).
-# - **The output:** the derivative is written with it (`exp`, `relu`, `softmax`). Mostly cheap: the next operation often keeps the same tensor.
-# - **The input:** `gelu`, `layer_norm`, products. `layer_norm` adds two statistics, one element per row.
-# - **Something new:** dropout's mask, the mask of `masked_fill`, an index. They are no one's input and no one's output, but they are kept.
+# - **Nothing:** the derivative is known without values (addition, a product with a number, view, sum).
+# - **The output:** the derivative is written with it (`exp`, `relu`, `softmax`). This is mostly cheap, since the next operation often keeps the same tensor.
+# - **The input:** products, `gelu`, `layer_norm`. `layer_norm` adds two statistics, one element of each per row.
+# - **The caller's own tensor:** `masked_fill` keeps its mask, and indexing keeps its index. Call `masked_fill` in every layer with one mask, and there is one storage of masks.
+# - **Something new:** dropout keeps the mask that it drew. `max` along a dimension keeps only *where* the maximum was. `cross_entropy` is two operations: `log_softmax` keeps its output, and
+#   the loss after it keeps the same tensor, the target, and a total weight of one element.
 #
-# (Here all tensors are alive while we compare addresses, so comparing them is safe. The next section shows when it is not.)
+# What the function `origins` cannot know: whether anybody else holds a new tensor as well. It sees one call. Only a count over the whole forward pass tells what is shared.
+#
+# (All these tensors are alive while we compare addresses, so here comparing them is safe. The next section shows when it is not.)
 #
 # **Predict** for a layer you know: `nn.Linear(4096, 4096)` and GELU, on `x` of shape [8, 4096] that requires a gradient.
 
@@ -347,13 +420,13 @@ for entry in saved_ledger(layer, torch.randn(8, 4096, requires_grad=True)):
 del layer
 
 # %% [markdown]
-# Three rows. The second is 64 MiB, and it is the weight: a reference, nothing new. It appears as the view `weight.t()`, which is why the
-# pack function does not see an `nn.Parameter` here. Asking `isinstance(tensor, nn.Parameter)` would not find it.
+# Three rows. The second is 64 MiB, and it is the weight: a reference, nothing new. A Linear packs the view `weight.t()`. So the
+# pack function does not see an `nn.Parameter` here, and `isinstance(tensor, nn.Parameter)` would not find the weight.
 #
 # ### Exercise: `linear_gelu`
 # Difficulty: ●○○○○ · about 5 minutes
 #
-# Predict these rows for any size. Nothing is run: the function has to answer at once, also for a layer that fits on no machine.
+# Predict these three rows for any size, by arithmetic alone. The function has to answer at once, also for a layer that fits on no machine.
 #
 # <details><summary>Stuck?</summary>
 #
@@ -361,7 +434,7 @@ del layer
 # </details>
 # <details><summary>Still stuck?</summary>
 #
-# Row 1 is the input. Row 2 is the weight as the product sees it, input size first. Row 3 is what GELU keeps: its input, which is the Linear's output.
+# The bytes are the product of the shape and `itemsize`. For the third row, ask which tensor GELU keeps: what goes into it, or what comes out?
 # </details>
 
 # %% nbgrader={"grade": false, "grade_id": "linear_gelu", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -370,6 +443,8 @@ def linear_gelu(batch: int, d_in: int, d_out: int, itemsize: int = 4) -> list[tu
 
     Parameters
     ----------
+    batch, d_in, d_out : int
+        May be larger than any machine: nothing is run.
     itemsize : int
         Bytes per element.
 
@@ -379,6 +454,7 @@ def linear_gelu(batch: int, d_in: int, d_out: int, itemsize: int = 4) -> list[tu
         (shape, bytes) in order of packing. The weight's row is the saved view, of shape (d_in, d_out).
     """
     ### BEGIN SOLUTION
+    # Why this shape: three shapes, one rule for the bytes. Python's ints are exact at any size, so no machine has to hold the layer.
     shapes = [(batch, d_in), (d_in, d_out), (batch, d_out)]
     return [(shape, shape[0] * shape[1] * itemsize) for shape in shapes]
     ### END SOLUTION
@@ -399,6 +475,10 @@ check("a small layer, as measured", lambda: linear_gelu(2, 3, 5), measured(2, 3,
              (lambda v: len(v) == 4, "GELU keeps its input only. Its output belongs to the next operation, and the bias is needed by nobody."),
              (lambda v: [row[1] for row in v] == [6, 15, 10], "These are elements. Bytes are elements times itemsize."),
              (lambda v: v == [((8, 4096), 131072), ((4096, 4096), 67108864), ((8, 4096), 131072)], "These are the figures of the text. Compute them from the arguments.")])
+check("two bytes per element", lambda: linear_gelu(2, 3, 5, itemsize=2), [((2, 3), 12), ((3, 5), 30), ((2, 5), 20)],
+      wrong=[(lambda v: [row[1] for row in v] == [24, 60, 40], "These are the bytes with 4 per element. Use itemsize.")], hint="Bytes are elements times itemsize.")
+check("a layer that fits nowhere", lambda: linear_gelu(10**6, 10**9, 10**9)[1], ((10**9, 10**9), 4 * 10**18),
+      hint="Predict without running anything: arithmetic on the arguments is enough, and ints of any size are exact.")
 ### BEGIN HIDDEN TESTS
 batch, d_in, d_out = (int(size) for size in torch.randint(2, 40, (3,)) + torch.tensor([0, 40, 80]))
 check("another layer", lambda: linear_gelu(batch, d_in, d_out), measured(batch, d_in, d_out), weight=2,
@@ -406,7 +486,7 @@ check("another layer", lambda: linear_gelu(batch, d_in, d_out), measured(batch, 
       hint="The order is: input, weight, GELU's input. Each row depends on the arguments.")
 check("another element size", lambda: linear_gelu(batch, d_in, d_out, itemsize=8), measured(batch, d_in, d_out, torch.float64),
       hint="Bytes are elements times itemsize; itemsize need not be 4.")
-check("a layer that fits nowhere", lambda: linear_gelu(10**9, 10**9, 10**9 + batch, 2), [((10**9, 10**9), 2 * 10**18), ((10**9, 10**9 + batch), 2 * 10**18 + 2 * 10**9 * batch), ((10**9, 10**9 + batch), 2 * 10**18 + 2 * 10**9 * batch)],
+check("a layer that fits nowhere, in two bytes", lambda: linear_gelu(10**9, 10**9, 10**9 + batch, 2), [((10**9, 10**9), 2 * 10**18), ((10**9, 10**9 + batch), 2 * 10**18 + 2 * 10**9 * batch), ((10**9, 10**9 + batch), 2 * 10**18 + 2 * 10**9 * batch)],
       hint="Predict without running anything: arithmetic on the arguments is enough, and ints of any size are exact.")
 ### END HIDDEN TESTS
 check.report()
@@ -417,20 +497,20 @@ check.report()
 # Three corrections turn "packed" into "memory":
 #
 # 1. **Parameters are references.** They are there anyway.
-# 2. **Views share a storage.** A *storage* is the block of memory; tensors are windows on it. Saved twice is allocated once.
-# 3. **A view keeps its whole storage alive.** Save one row of a large matrix and the matrix stays.
+# 2. **Views share a storage.** A *storage* is the block of memory; tensors are windows on it. What is saved twice was allocated once.
+# 3. **A view keeps its whole storage alive.** Save one row of a large matrix, and the matrix stays.
 #
-# **Predict.** `nn.Linear(4, 4)`, ReLU, `nn.Linear(4, 4)` on a batch of 8 that needs no gradient. How many tensors are packed, and on how many storages that are no parameter's?
+# **Predict.** `nn.Linear(4, 4)`, ReLU, `nn.Linear(4, 4)` on a batch of 8 that needs no gradient. How many tensors are packed? On how many storages, if the parameters' do not count?
 
 # %% tags=["demo"]
 net = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 4))
 print(saved_ledger(net, torch.randn(8, 4), params=net.parameters()))
 
 # %% [markdown]
-# Read the last column: ReLU's output and the second Linear's input are storage 1, one block of memory. So two storages of activations carry
-# the whole thing: the input (0) and ReLU's output (1).
+# Read the last column. ReLU's output and the second Linear's input are storage 1, one block of memory. So there are two storages of activations: the input (0) and
+# ReLU's output (1).
 #
-# **Predict.** What does autograd keep alive when `row` is one row of a 1000 × 1000 matrix and we compute `row * w`?
+# **Predict.** `row` is one row of a 1000 × 1000 matrix. What does autograd keep alive when we compute `row * w`?
 
 # %% tags=["demo"]
 matrix = torch.randn(1000, 1000)
@@ -443,8 +523,9 @@ for entry in saved_ledger(lambda: matrix[0] * w):
 #
 # ### Telling storages apart
 #
-# Two tensors are on the same storage when `a.untyped_storage()` and `b.untyped_storage()` are the same object. An *address* is not an
-# identity. **Predict:** this function computes forty sines and drops each graph. How many distinct addresses does a pack hook see? How many distinct storages were there?
+# Two tensors are on the same storage when `a.untyped_storage()` and `b.untyped_storage()` are the same object. An *address* is no identity.
+#
+# **Predict.** The next function computes forty sines and drops each graph. There are forty storages. How many addresses does a pack hook see?
 
 # %% tags=["demo"]
 def forty(x):
@@ -470,24 +551,21 @@ print("addresses seen, storages dropped:", addresses(hold=False))
 print("addresses seen, storages held:   ", addresses(hold=True))
 
 # %% [markdown]
-# Nothing in the function changed, only who held on. When a storage dies, the allocator gives its address to the next one, and the set
-# takes two lives for one. Held storages cannot be replaced. (With empty tensors even that does not help: all of them are at address 0.)
+# Nothing in the function changed, only who held on. When a storage dies, the allocator may give its address to the next one, and the set
+# takes two lives for one. A storage that you hold cannot be replaced. (With empty tensors even that does not help: all of them are at address 0.)
 #
 # ### Exercise: `ledger`
 # Difficulty: ●●●○○ · about 15 minutes
 #
+# Write the count that the three corrections ask for: one row for every distinct storage that autograd packs while a function runs, the parameters' storages left out.
+#
 # <details><summary>Stuck?</summary>
 #
-# Keep a list of storages that you have met, the parameters' among them. A new tensor adds a row when its storage *is* none of these.
+# Keep a list of the storages that you have met, the parameters' among them. A new tensor adds a row when its storage *is* none of these.
 # </details>
 # <details><summary>Still stuck?</summary>
 #
-# `any(storage is known for known in held)` is right and quick enough here. Turn `params` into storages first; it may be a generator, which can be
-# read only once. A row takes its bytes from `storage.nbytes()`.
-# </details>
-# <details><summary>Help: my row count is too small, but only sometimes</summary>
-#
-# You use an address, or an `id` of something that has died, as the key. Hold what you compare.
+# Turn `params` into storages before `fn` runs: it may be a generator, which can be read only once. Where do the bytes of a row come from, the tensor or the storage?
 # </details>
 
 # %% nbgrader={"grade": false, "grade_id": "ledger", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -497,7 +575,7 @@ def ledger(fn: Callable, *args, params: Iterable[torch.Tensor] = ()) -> list[tup
     Parameters
     ----------
     fn : callable
-        Called once. It may drop its graph at any time.
+        Called once, with `args`. It may drop its graph at any time.
     params : iterable of Tensor
         Storages of these tensors are left out. May be a generator.
 
@@ -508,6 +586,8 @@ def ledger(fn: Callable, *args, params: Iterable[torch.Tensor] = ()) -> list[tup
         tuple), and the bytes of the whole storage. Storages are told apart by identity: two empty tensors are two storages.
     """
     ### BEGIN SOLUTION
+    # Why this shape: the dict finds a storage at once, and it holds what it names, so no key is ever given away again. A set of
+    # addresses is shorter, and wrong as soon as something dies.
     held = {}  # key of a storage -> the storage; held, so no key is used twice
 
     def known(storage):
@@ -541,6 +621,17 @@ def forgetful(x):
         (x * 2.0).sin()
 
 
+def reads_itself(x):
+    """Backward inside: what it unpacks adds nothing."""
+    (x * 2.0).sin().sum().backward()
+
+
+def calls_of_fn():
+    calls = []
+    ledger(lambda x: calls.append(x) or x.sin(), torch.ones(3, requires_grad=True))
+    return len(calls)
+
+
 check = Check("ledger", points=4)
 layer = nn.Linear(3, 5)
 check("a Linear saves its input", lambda: ledger(layer, torch.ones(2, 3, requires_grad=True), params=list(layer.parameters())), [((2, 3), torch.float32, 24)],
@@ -551,10 +642,27 @@ check("two views of one storage", lambda: ledger(lambda x: x[:2] * x[2:5, None],
       wrong=[(lambda v: len(v) == 2, "Both are views of x: one storage, one row. Compare storages, not tensors or their own addresses."),
              ([((2,), "torch.float32", 24)], "The row's shape is that of the tensor that was packed first. A later one on the same storage changes nothing."),
              (lambda v: len(v) == 1 and v[0][2] in (8, 12), "These are the bytes of the view. It keeps the whole storage alive: storage.nbytes().")])
+check("params may be a generator", lambda: ledger(nn.Sequential(layer, nn.Linear(5, 5)), torch.ones(2, 3, requires_grad=True), params=(p for p in layer.parameters())), [((2, 3), torch.float32, 24), ((2, 5), torch.float32, 40), ((5, 5), torch.float32, 100)],
+      wrong=[(lambda v: v == [], "Nothing is left. Leave out the storages of params, and only these.")],
+      hint="Three storages are not in params: two inputs, and the second Linear's weight. params may be a generator, which can be read only once; and what is left out is told by its storage, not by its class or its shape.")
+check("a view keeps its whole storage", lambda: ledger(lambda a, w: a[1] * w, torch.ones(3, 5), torch.ones(5, requires_grad=True)), [((5,), torch.float32, 60)],
+      wrong=[(lambda v: len(v) == 1 and v[0][2] == 20, "These are the bytes of the view. It keeps the whole storage alive: storage.nbytes().")],
+      hint="One row: the shape of the view that was packed, and the bytes of the whole storage behind it.")
+check("forty graphs, each dropped", lambda: count(ledger(forgetful, torch.ones(500, requires_grad=True))), (40, 80_000),
+      wrong=[(lambda v: v[0] == 1 and v[1] > 0, "Forty tensors came out as one. Equal shapes are no reason; and a freed address, or id, is used again. Hold every storage that you have met, and compare identity."),
+             (lambda v: v[0] < 40, "Storages that died were mistaken for one: a freed address, or id, is used again. Hold every storage that you have met.")],
+      hint="Forty sines keep forty inputs, one after the other. Each is a storage of its own, also when its graph is gone by now.")
+check("two empty tensors", lambda: ledger(lambda a, b: a * b, torch.ones(0, requires_grad=True), torch.ones(0, 2, requires_grad=True).view(-1)), [((0,), torch.float32, 0)] * 2,
+      wrong=[(lambda v: len(v) == 1, "Empty tensors all have the address 0, yet these are two storages. Compare identity."),
+             (lambda v: v == [], "Empty tensors are packed too.")],
+      hint="Two empty tensors are two storages of 0 bytes: two rows.")
+check("dtypes, and backward inside fn", lambda: ledger(lambda x: reads_itself(x[torch.tensor([1])]), torch.ones(4, dtype=torch.float64, requires_grad=True)), [((1,), torch.int64, 8), ((1,), torch.float64, 8)],
+      hint="An index is saved too, in its own dtype, and what backward unpacks adds no row.")
+check("fn is called once", lambda: calls_of_fn(), 1, hint="fn may be costly, and what it does must not be done twice. Call it once, under the hooks.")
 ### BEGIN HIDDEN TESTS
 n = int(torch.randint(5, 30, ()))
 double = nn.Sequential(nn.Linear(n, n), nn.Linear(n, n))
-check("params is a generator", lambda: ledger(double, torch.ones(n, n, requires_grad=True), params=double.parameters()), [((n, n), torch.float32, 4 * n * n)] * 2,
+check("a generator again, and equal shapes", lambda: ledger(double, torch.ones(n, n, requires_grad=True), params=double.parameters()), [((n, n), torch.float32, 4 * n * n)] * 2, weight=2,
       wrong=[(lambda v: len(v) == 1, "Input and weight have the same shape here, yet they are different storages."),
              (lambda v: len(v) > 2, "A weight is still there. params may be a generator, which can be read only once, and a Linear packs a view of its weight."),
              (lambda v: v == [], "You left out activations that only look like a parameter. Compare storages by identity.")],
@@ -568,7 +676,7 @@ check("a view of a large storage", lambda: ledger(lambda a, w: a[1] * w, torch.o
 check("dtypes", lambda: ledger(lambda x: x.masked_fill(torch.ones(n, dtype=torch.bool), 0.0).double()[torch.zeros(3, dtype=torch.int64)].exp(), torch.ones(n, requires_grad=True)),
       [((n,), torch.bool, n), ((3,), torch.int64, 24), ((3,), torch.float64, 24)],
       hint="The row's dtype is the packed tensor's; masks and indices are saved tensors too.")
-check("fn drops its graph", lambda: count(ledger(forgetful, torch.ones(5000 + n, requires_grad=True))), (40, 160 * (5000 + n)), weight=2,
+check("forty larger graphs", lambda: count(ledger(forgetful, torch.ones(5000 + n, requires_grad=True))), (40, 160 * (5000 + n)), weight=3,
       wrong=[(lambda v: v[0] == 1 and v[1] > 0, "Forty tensors came out as one. Equal shapes are no reason; and a freed address, or id, is used again. Hold every storage that you have met, and compare identity."),
              (lambda v: v[0] < 40, "Storages that died were mistaken for one: a freed address, or id, is used again. Hold every storage that you have met.")],
       hint="Forty sines keep forty inputs, one after the other. Each is a storage of its own, also when its graph is gone by now.")
@@ -582,7 +690,7 @@ check.report()
 # %% [markdown]
 # ## 4. A transformer block, to the byte
 #
-# This is the block whose memory you will predict, here and again in chapter 07. Attention is spelled out: no fused kernel, no dropout.
+# This is the block whose memory you will predict, here and again in chapters 03 and 07. Attention is spelled out: no fused kernel, no dropout.
 
 # %% tags=["demo"]
 import inspect
@@ -591,19 +699,14 @@ print(inspect.getsource(Block.forward))
 print(inspect.getsource(Block.attention))
 
 # %% [markdown]
-# **Predict**, before you run the next cell: walk through `attention` line by line and write down, for each operation, what it keeps.
-# Let `n = batch · seq · hidden`. Which tensors have `seq²` elements per head, and how many of these are kept?
+# **Predict** before you run the next cell. Walk through `attention` line by line, and write down what each operation keeps.
+# Which tensors have `seq²` elements per head? How many of these are kept?
 
 # %% tags=["demo"]
 block = Block(hidden=8, heads=2, ffn=20)
 table = saved_ledger(block, torch.randn(3, 5, 8, requires_grad=True), params=block.parameters())
 print(table)
 print(f"\n{table.storage_bytes:,} bytes on {len(table.storages)} storages that are no parameter's")
-
-# %% tags=["demo"]
-kinds = {"of n elements": 3 * 5 * 8, "attention weights": 3 * 2 * 25, "of batch x seq x ffn": 3 * 5 * 20, "statistics": 3 * 5}
-pieces = {name: sum(e.storage_bytes for e in table.storages if e.storage_bytes == 4 * size) for name, size in kinds.items()}
-bar_of_bytes([(f"{name}\n{nbytes:,} B", nbytes) for name, nbytes in pieces.items()], "storages of one block, by size: batch 3, seq 5, hidden 8, heads 2, ffn 20")
 
 # %% [markdown]
 # **Explain.** Count the distinct storages in the table, not the rows.
@@ -617,16 +720,15 @@ bar_of_bytes([(f"{name}\n{nbytes:,} B", nbytes) for name, nbytes in pieces.items
 # ### Exercise: `block_bytes`
 # Difficulty: ●●●○○ · about 15 minutes
 #
-# Write the closed form. Compare it with `saved_ledger(block, x, params=block.parameters()).storage_bytes` on blocks of your own.
+# Write the closed form: the bytes that one block keeps, for any sizes. Compare it with `saved_ledger(block, x, params=block.parameters()).storage_bytes` on blocks of your own.
 #
 # <details><summary>Stuck?</summary>
 #
-# Sort the storages of the table by their size: how many have n elements, how many batch · heads · seq², how many batch · seq · ffn, how many batch · seq?
+# Sort the storages of the table by their size. How many have batch · seq · hidden elements, how many heads · batch · seq², how many batch · seq · ffn, how many batch · seq?
 # </details>
 # <details><summary>Still stuck?</summary>
 #
-# With n elements there are eight: x, its norm, q, k, v, attention's input to `out`, the first sum, and its norm. GELU keeps its input, `down` keeps
-# GELU's output.
+# Change one argument at a time, and see which rows of the table grow with it. Start with `ffn`, which is in two of them.
 # </details>
 
 # %% nbgrader={"grade": false, "grade_id": "block_bytes", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -635,6 +737,8 @@ def block_bytes(batch: int, seq: int, hidden: int, heads: int, ffn: int, itemsiz
 
     Parameters
     ----------
+    batch, seq, hidden, heads, ffn : int
+        May be larger than any machine: nothing is run.
     itemsize : int
         Bytes per element; the statistics of LayerNorm count with the same size.
 
@@ -644,6 +748,8 @@ def block_bytes(batch: int, seq: int, hidden: int, heads: int, ffn: int, itemsiz
         Bytes of the distinct storages that autograd keeps, parameters left out.
     """
     ### BEGIN SOLUTION
+    # Why this shape: one term per kind of storage, so each number can be pointed at in the table. A sum over operations would count shared
+    # storages twice.
     rows = batch * seq
     elements = 8 * rows * hidden + heads * rows * seq + 2 * rows * ffn + 4 * rows
     return elements * itemsize
@@ -670,6 +776,8 @@ check("the block of section 4", lambda: block_bytes(3, 5, 8, 2, 20), kept(3, 5, 
       hint="Sort the storages in the table above by size and count each kind.")
 check("half the element size", lambda: block_bytes(2, 3, 4, 1, 6, itemsize=2), kept(2, 3, 4, 1, 6) // 2,
       hint="Everything counts with itemsize, the statistics too.")
+check("a block that fits nowhere", lambda: block_bytes(1, 10**6, 8, 2, 20), 4 * (8 * 8 * 10**6 + 2 * 10**12 + 2 * 20 * 10**6 + 4 * 10**6),
+      hint="Compute in whole numbers, without running anything. The attention weights are heads x batch x seq x seq.")
 ### BEGIN HIDDEN TESTS
 heads, width, batch, seq, ffn = (int(size) for size in torch.randint(2, 6, (5,)) + torch.tensor([0, 0, 0, 3, 30]))
 check("a random block", lambda: block_bytes(batch, seq, heads * width, heads, ffn), kept(batch, seq, heads * width, heads, ffn),
@@ -686,26 +794,35 @@ check.report()
 # %% [markdown]
 # ### What it means for a real model
 #
-# All terms are proportional to batch × seq, and three of the four grow with a width. One grows with seq once more.
+# All four terms are proportional to batch × seq. Two of them grow with a width as well, hidden or ffn. One grows with seq once more.
+#
 # **Predict:** hidden 4096, 32 heads, MLP 16384, bfloat16, batch 1. From which sequence length on do the attention weights take more than everything else?
 
 # %% tags=["demo"]
+from matplotlib.ticker import FuncFormatter
+
 lengths = [2**k for k in range(7, 15)]
-everything = [2 * seq * (8 * 4096 + 2 * 16384 + 4) / 2**30 for seq in lengths]
-weights_only = [2 * 32 * seq * seq / 2**30 for seq in lengths]
-figure, axes = plt.subplots(figsize=(8, 3.2), layout="constrained", facecolor="white")
-axes.loglog(lengths, everything, "o-", base=2, label="hidden, MLP, statistics: grows with seq")
-axes.loglog(lengths, weights_only, "s-", base=2, label="attention weights: grows with seq squared")
+everything = [2 * seq * (8 * 4096 + 2 * 16384 + 4) / 2**20 for seq in lengths]
+weights_only = [2 * 32 * seq * seq / 2**20 for seq in lengths]
+figure, axes = plt.subplots(figsize=(8, 3.4), layout="constrained", facecolor="white")
+axes.loglog(lengths, everything, "o-", color="#4c72b0", label="hidden, MLP, statistics: grows with seq")
+axes.loglog(lengths, weights_only, "s-", color="#dd8452", label="attention weights: grows with seq squared")
+axes.axvline(2048, color="#8c8c8c", linestyle=":", label="seq 2048")
+axes.set_xticks(lengths, [f"{seq:,}" for seq in lengths])
+axes.minorticks_off()
+axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
 axes.set_xlabel("sequence length")
-axes.set_ylabel("kept per block, GiB")
+axes.set_ylabel("kept per block, MiB")
+axes.grid(alpha=0.3)
 axes.legend(fontsize=8)
 plt.show()
 for seq, rest, square in zip(lengths, everything, weights_only):
-    print(f"seq {seq:>6}: {rest:8.3f} GiB + {square:8.3f} GiB")
+    print(f"seq {seq:>6}: {rest:>8,.0f} MiB + {square:>8,.0f} MiB")
+print("equal at seq", (8 * 4096 + 2 * 16384 + 4) / 32)
 
 # %% [markdown]
-# The curves cross at seq = (8 · 4096 + 2 · 16384 + 4) / 32, a little above 2048. Beyond it the [seq, seq] matrices are the bill. This is why fused attention
-# kernels exist: they keep q, k, v, the output and one number per row, and compute the matrix again in backward. Compare:
+# The curves cross a hair above 2048. Beyond that, the [seq, seq] matrices are the bill. This is why fused attention
+# kernels exist. They keep q, k, v, the output and one number per row, and compute the matrix again in backward. Compare:
 
 # %% tags=["demo"]
 q, k, v = (torch.randn(1, 4, 128, 16, requires_grad=True) for _ in range(3))
@@ -719,10 +836,26 @@ print(f"fused:       {fused.storage_bytes:>9,} bytes  {[e.shape for e in fused.s
 #
 # A pack hook may store something else than the tensor. Three uses:
 #
-# - **Elsewhere.** `torch.autograd.graph.save_on_cpu()` moves saved tensors to the CPU and back. On a CPU there is nowhere to move to, so it gains nothing here; on a
-#   GPU it trades transfers for memory (last section).
+# - **Elsewhere.** `torch.autograd.graph.save_on_cpu()` moves saved tensors to the CPU and back. On a GPU it trades transfers for memory.
 # - **Smaller.** Keep float32 activations as bfloat16. Forward is exact, gradients are slightly off.
 # - **On disk.** Slow and large.
+#
+# **Predict.** What does `save_on_cpu` do when everything is on the CPU already? Count the bytes it keeps, and put it through the test of section 1: does an output outlive its last name?
+
+# %% tags=["demo"]
+from torch.autograd.graph import save_on_cpu
+
+leaf = torch.randn(1000, requires_grad=True)
+with save_on_cpu():
+    out = leaf.exp()
+print("a copy was made:", out.grad_fn._saved_result.data_ptr() != out.data_ptr())
+storage = weakref.ref(out.untyped_storage())
+del out
+gc.collect()
+print("still in memory:", storage() is not None)
+
+# %% [markdown]
+# It saves no bytes here: `tensor.cpu()` returns the very tensor when that is on the CPU. And it repeats the leak of section 1, because its pack function does not detach. Use it where there is a GPU.
 #
 # **Predict.** The hooks below keep everything as float16. Does `y` change? Does the gradient?
 
@@ -738,10 +871,12 @@ print("gradient changed by", (x.grad - plain).abs().max().item())
 # %% [markdown]
 # The forward pass is untouched. Backward of `exp` uses the saved output, which lost some bits.
 #
-# These hooks have three faults. They turn an index into float16. They would "shrink" a bool to twice its size. And a saved float64 comes back as float32.
+# These hooks have three faults. They turn an index into float16. They "shrink" a bool to twice its size. And a saved float64 comes back as float32.
 #
 # ### Exercise: `cast_hooks`
 # Difficulty: ●●○○○ · about 12 minutes
+#
+# Write the hooks without these faults: keep what is floating and wider than `dtype` in `dtype`, leave everything else alone, and give every tensor back in the dtype that it had.
 #
 # <details><summary>Stuck?</summary>
 #
@@ -749,11 +884,7 @@ print("gradient changed by", (x.grad - plain).abs().max().item())
 # </details>
 # <details><summary>Still stuck?</summary>
 #
-# "Wider" is `tensor.element_size() > dtype.itemsize`, and only for `tensor.is_floating_point()` (False for complex). `tensor.to(same_dtype)` returns the tensor itself, so going back is always safe.
-# </details>
-# <details><summary>Help: "IndexError: tensors used as indices must be long, int, byte or bool"</summary>
-#
-# An index was packed and came back as a floating tensor. Leave integer and bool tensors alone.
+# "Wider" compares bytes per element: `tensor.element_size()` and `dtype.itemsize`. Which tensors may be cast at all? `tensor.is_floating_point()` is False for complex ones.
 # </details>
 
 # %% nbgrader={"grade": false, "grade_id": "cast_hooks", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -772,6 +903,8 @@ def cast_hooks(dtype: torch.dtype) -> tuple[Callable, Callable]:
         For `saved_tensors_hooks`. A cast tensor comes back in its original dtype; nothing holds a reference to the original.
     """
     ### BEGIN SOLUTION
+    # Why this shape: the dtype travels with each tensor, so unpack needs to know nothing else. One variable for all would remember
+    # only the last. `tensor.to(same_dtype)` returns the tensor itself, so going back needs no second question.
     def pack(tensor):
         if tensor.is_floating_point() and tensor.element_size() > dtype.itemsize:
             return tensor.detach().to(dtype), tensor.dtype
@@ -847,10 +980,18 @@ check("the dtype comes back", lambda: [tensor.dtype for tensor in round_trip(tor
       hint="unpack has to give back each tensor's own dtype: pack must keep it beside the tensor, once per tensor.")
 check("half the bytes are kept", lambda: held(torch.float16, torch.ones(100)), 200,
       wrong={400: "400 bytes are kept: the float32 tensor itself. Return it in dtype.", 600: "600 bytes are kept: the small tensor and the original. Let the original go."})
+check("an integer, a bool and a complex tensor stay as they are", lambda: round_trip(torch.float16, torch.tensor([16777217, -5]), torch.tensor([True, False]), torch.tensor([1.0001 + 2.0002j])),
+      [torch.tensor([16777217, -5]), torch.tensor([True, False]), torch.tensor([1.0001 + 2.0002j])], rtol=0.0, atol=0.0,
+      hint="Only floating tensors may be cast. An int64 or complex64 element is wide, too, but it is left untouched.")
+check("what is not wider stays as it is", lambda: round_trip(torch.bfloat16, torch.tensor([1.001]).half(), torch.tensor([3.0]).bfloat16()), [torch.tensor([1.001]).half(), torch.tensor([3.0]).bfloat16()], rtol=0.0, atol=0.0,
+      hint="float16 is not wider than bfloat16: casting saves nothing and loses bits. Compare element sizes, not dtypes.")
+check("float16 is wider than float8", lambda: held(torch.float8_e5m2, torch.ones(4).half()), 4,
+      wrong={12: "12 bytes are kept: the small tensor and the original. Let the original go.", 8: "A float16 tensor is wider than float8, so it is kept in it too. Compare element sizes, do not list dtypes."},
+      hint="Wider means a larger element size, whatever the two dtypes are called.")
 ### BEGIN HIDDEN TESTS
 values = torch.randn(6)
 shift = int(torch.randint(9, ()))
-check("a gradient, kept in bfloat16", lambda: gradient(values, torch.bfloat16), values.exp().bfloat16().float(), rtol=1e-6, atol=1e-6,
+check("a gradient, kept in bfloat16", lambda: gradient(values, torch.bfloat16), values.exp().bfloat16().float(), rtol=1e-6, atol=1e-6, weight=2,
       hint="A saved float32 tensor is kept in dtype and comes back rounded to it.")
 check("integers stay exact", lambda: round_trip(torch.float16, torch.tensor([16777217, 5, -70001]) + shift, torch.tensor([True, False])),
       [torch.tensor([16777217, 5, -70001]) + shift, torch.tensor([True, False])],
@@ -858,11 +999,11 @@ check("integers stay exact", lambda: round_trip(torch.float16, torch.tensor([167
       hint="Integer and bool tensors are left untouched.")
 check("complex stays complex", lambda: round_trip(torch.float16, torch.tensor([1.0001 + 2.0002j])), [torch.tensor([1.0001 + 2.0002j])],
       hint="A complex tensor is left untouched; casting it to a real dtype drops its imaginary part.")
-check("what is not wider stays as it is", lambda: round_trip(torch.bfloat16, values.half(), values.bfloat16()), [values.half(), values.bfloat16()], rtol=0.0, atol=0.0,
+check("float16 and bfloat16 do not mix", lambda: round_trip(torch.bfloat16, values.half(), values.bfloat16()), [values.half(), values.bfloat16()], rtol=0.0, atol=0.0,
       hint="float16 is not wider than bfloat16: casting saves nothing and loses bits. Compare element sizes, not dtypes.")
 check("nothing grows", lambda: held(torch.float64, torch.ones(50)), 200,
       wrong={400: "A float32 tensor was kept as float64. Cast only what is wider than dtype."}, hint="A tensor that is not wider than dtype is kept as it is.")
-check("half the bytes of float16", lambda: held(torch.float8_e5m2, values.half()), 6,
+check("half the bytes of float16", lambda: held(torch.float8_e5m2, values.half()), 6, weight=2,
       wrong={18: "18 bytes are kept: the small tensor and the original. Let the original go.", 12: "A float16 tensor is wider than float8, so it is kept in it too. Compare element sizes, do not list dtypes."},
       hint="Wider means a larger element size, whatever the two dtypes are called.")
 check("float64 to float32", lambda: round_trip(torch.float32, values.double() / 3), [(values.double() / 3).float().double()], rtol=1e-12, atol=1e-12,
@@ -879,10 +1020,10 @@ check.report()
 # %% [markdown]
 # ### To disk and back
 #
-# With files a new question comes up: who deletes them? `unpack` must not: with `retain_graph` it is called again. Backward with release,
-# or a graph that is simply dropped, does one thing: it lets go of what `pack` returned. So the packed object itself has to take its file along when it dies.
+# With files a new question comes up: who deletes them? `unpack` must not, since with `retain_graph` it is called again. A backward that releases the graph
+# lets go of what `pack` returned. So does a graph that is simply dropped. So the packed object itself has to take its file along when it dies.
 #
-# **Predict.** When does the object die in the next cell: at (1), (2) or (3)?
+# **Predict.** When does the object die in the next cell: after (1), after (2) or after (3)?
 
 # %% tags=["demo"]
 class Talks:
@@ -907,25 +1048,18 @@ del y
 # ### Exercise: `disk_hooks`
 # Difficulty: ●●●●○ · about 20 minutes
 #
-# File names are the second trap. An `id` or an address is used again once its owner is gone. A counter starts at zero again in the next pair of hooks, or the next
+# Write hooks that keep every saved tensor in a file of its own, and let the file go with the graph.
+#
+# File names are the second trap. An `id` or an address is used again once its owner is gone. A counter starts at zero again in the next pair of hooks, or in the next
 # process. A name from `random` repeats whenever someone sets the seed. The standard library has a module whose only job is files with names that collide with nothing.
 #
 # <details><summary>Stuck?</summary>
 #
-# `tempfile.mkstemp(dir=folder)` creates a file that did not exist, and returns an open descriptor and its path; or name it by `uuid.uuid4()`. `torch.save` and `torch.load` handle every dtype.
+# `tempfile.mkstemp(dir=folder)` creates a file that did not exist, and returns an open descriptor and its path. `torch.save` and `torch.load` handle every dtype.
 # </details>
 # <details><summary>Still stuck?</summary>
 #
-# Return a small object of a class of your own that holds the path only, with a `__del__` (or a `weakref.finalize`) that unlinks the file. Close the descriptor that `mkstemp` opened. `torch.save` of a view writes its whole
-# storage: clone first.
-# </details>
-# <details><summary>Help: "Got unsupported ScalarType BFloat16"</summary>
-#
-# NumPy has no bfloat16. Use `torch.save` and `torch.load`.
-# </details>
-# <details><summary>Help: "FileNotFoundError" in the second backward</summary>
-#
-# `unpack` deleted the file. Delete it when the packed object dies, not when it is read.
+# What `pack` returns decides how long the file lives. Think of a small object that holds the path only, and of what Python calls when such an object dies. One more trap: `torch.save` of a view writes its whole storage.
 # </details>
 
 # %% nbgrader={"grade": false, "grade_id": "disk_hooks", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -944,6 +1078,8 @@ def disk_hooks(folder: str | Path) -> tuple[Callable, Callable]:
         file is deleted when the graph lets go of it. File names do not depend on generators that can be seeded.
     """
     ### BEGIN SOLUTION
+    # Why this shape: the file belongs to one object, and that object belongs to the graph. So nobody has to keep a list of files, and
+    # whatever ends the graph ends the file. mkstemp opens no file that exists, whoever else writes into the folder.
     import os
     import tempfile
 
@@ -999,15 +1135,6 @@ def life(fn, values, drop=False):
         return {"gradient": leaf.grad, "stored": stored, "left": left(folder)}
 
 
-check = Check("disk_hooks", points=5)
-check("the gradient", lambda: life(lambda x: x.exp() * x.sin(), torch.tensor([0.5, 1.0]))["gradient"], torch.tensor([0.5, 1.0]).exp() * (torch.tensor([0.5, 1.0]).sin() + torch.tensor([0.5, 1.0]).cos()),
-      wrong={FileNotFoundError: "A file was gone before it was read. Either it went with the tensor instead of with what pack returned, or two tensors had the same name: an id, an address or a shape is no name."},
-      hint="unpack has to give back the tensor that was packed.")
-check.that("the bytes are in files", lambda: life(torch.exp, torch.randn(1000))["stored"], lambda v: v >= 3_000,
-           wrong={0: "There is no file below the folder while the graph is alive."}, hint="A tensor of 4,000 bytes was saved; the files hold less than that.")
-check("no file after backward", lambda: life(torch.exp, torch.ones(3))["left"], 0,
-      hint="Backward releases the graph, which lets go of the packed object: its file has to go with it, for example in __del__. The hooks may live on, so the file must not wait for them.")
-### BEGIN HIDDEN TESTS
 def again(values):
     """The gradient after two backward passes through one graph."""
     with tempfile.TemporaryDirectory() as folder:
@@ -1037,14 +1164,32 @@ def stored_and_read(tensors, pairs=1, reseed=False, form=str):
         return result
 
 
-def short_lived(count):
-    """Sums of tensors that died right after they were packed."""
+def where_from(values):
+    """Overwrite the files behind the hooks' back: does the packed tensor still come back?"""
     with tempfile.TemporaryDirectory() as folder:
         pack, unpack = disk_hooks(folder)
-        packed = [pack(torch.full((3,), float(number))) for number in range(count)]
-        sums = [float(unpack(item).sum()) for item in packed]
+        packed = pack(values)
+        for path in files(folder):
+            path.write_bytes(bytes(path.stat().st_size))
+        try:
+            same = torch.equal(unpack(packed), values)
+        except Exception:
+            same = False
         del packed
-        return sums
+        return "memory" if same else "file"
+
+
+def alive():
+    """Is a packed tensor's storage still in memory?"""
+    with tempfile.TemporaryDirectory() as folder:
+        pack, unpack = disk_hooks(folder)
+        tensor = torch.ones(100)
+        storage = weakref.ref(tensor.untyped_storage())
+        packed = pack(tensor)
+        del tensor
+        answer = [storage() is None, len(files(folder)) > 0]
+        del packed
+        return answer
 
 
 def with_a_clock_that_stands_still(tensors):
@@ -1096,32 +1241,41 @@ def some_dropped(values):
         return result
 
 
-def where_from(values):
-    """Overwrite the files behind the hooks' back: does the packed tensor still come back?"""
+check = Check("disk_hooks", points=5)
+check("the gradient", lambda: life(lambda x: x.exp() * x.sin(), torch.tensor([0.5, 1.0]))["gradient"], torch.tensor([0.5, 1.0]).exp() * (torch.tensor([0.5, 1.0]).sin() + torch.tensor([0.5, 1.0]).cos()),
+      wrong={FileNotFoundError: "A file was gone before it was read. Either it went with the tensor instead of with what pack returned, or two tensors had the same name: an id, an address or a shape is no name."},
+      hint="unpack has to give back the tensor that was packed.")
+check.that("the bytes are in files", lambda: life(torch.exp, torch.randn(1000))["stored"], lambda v: v >= 3_000,
+           wrong={0: "There is no file below the folder while the graph is alive."}, hint="A tensor of 4,000 bytes was saved; the files hold less than that.")
+check("no file after backward", lambda: life(torch.exp, torch.ones(3))["left"], 0,
+      hint="Backward releases the graph, which lets go of the packed object: its file has to go with it, for example in __del__. The hooks may live on, so the file must not wait for them.")
+check("a graph that is dropped", lambda: life(torch.exp, torch.ones(3), drop=True)["left"], 0,
+      hint="A graph may be dropped without backward. Delete the file when the packed object dies, not when it is read.")
+check("read twice", lambda: again(torch.tensor([0.5, 1.0])), 2 * torch.tensor([0.5, 1.0]).exp(),
+      wrong={FileNotFoundError: "A file was gone when it was read again. With retain_graph a packed tensor is read twice: unpack must not delete its file."},
+      hint="With retain_graph a packed tensor is read more than once, and comes back the same.")
+check("bfloat16, and a Path for the folder", lambda: stored_and_read([torch.tensor([1.5, -2.0]).bfloat16()], form=Path), [torch.tensor([1.5, -2.0]).bfloat16()],
+      hint="folder may be a str or a Path, and every dtype has to survive. NumPy has no bfloat16; torch.save and torch.load keep it.")
+check("two pairs of hooks, and seeds set in between", lambda: stored_and_read([torch.ones(2), torch.zeros(2), torch.full((2,), 3.0)], pairs=2, reseed=True), [torch.ones(2), torch.zeros(2), torch.full((2,), 3.0)],
+      hint="A tensor came back as another, or not at all: two files had the same name. A counter that starts again in each pair collides, and so do names from a generator that somebody seeds.")
+check("one dropped before the next", lambda: some_dropped(torch.arange(4.0)), [torch.tensor(1.0), torch.tensor(2.0), torch.tensor(3.0)],
+      hint="A tensor was packed while a file had just gone, and its file took the name of one that is still needed. The number of files in the folder is no name.")
+check("a clock that stands still", lambda: with_a_clock_that_stands_still([torch.ones(2), torch.zeros(2)]), [torch.ones(2), torch.zeros(2)],
+      hint="A clock may show the same time twice, so a time alone is no name. Use tempfile or uuid.")
+check("files that stood there before", lambda: existing_files_touched(), 0,
+      hint="A file that already stood in the folder was overwritten or deleted. Create files so that an existing one is never opened: tempfile.mkstemp, or open with mode 'x'.")
+check("nothing stays in memory", lambda: [where_from(torch.ones(4)), *alive()], ["file", True, True],
+      wrong=[(lambda v: not v[2], "The packed object was alive, and its file was gone. The file belongs to what pack returned, not to the tensor.")],
+      hint="A copy of the tensor, or the tensor itself, is still in memory. Keep the path only.")
+### BEGIN HIDDEN TESTS
+def short_lived(count):
+    """Sums of tensors that died right after they were packed."""
     with tempfile.TemporaryDirectory() as folder:
         pack, unpack = disk_hooks(folder)
-        packed = pack(values)
-        for path in files(folder):
-            path.write_bytes(bytes(path.stat().st_size))
-        try:
-            same = torch.equal(unpack(packed), values)
-        except Exception:
-            same = False
+        packed = [pack(torch.full((3,), float(number))) for number in range(count)]
+        sums = [float(unpack(item).sum()) for item in packed]
         del packed
-        return "memory" if same else "file"
-
-
-def alive():
-    """Is a packed tensor's storage still in memory?"""
-    with tempfile.TemporaryDirectory() as folder:
-        pack, unpack = disk_hooks(folder)
-        tensor = torch.ones(100)
-        storage = weakref.ref(tensor.untyped_storage())
-        packed = pack(tensor)
-        del tensor
-        answer = [storage() is None, len(files(folder)) > 0]
-        del packed
-        return answer
+        return sums
 
 
 values = torch.randn(7)
@@ -1129,31 +1283,28 @@ check("no file once the graph is dropped", lambda: life(torch.exp, values, drop=
       hint="A graph may be dropped without backward. Delete the file when the packed object dies, not when it is read.")
 check("a folder given as a Path", lambda: stored_and_read([values], form=Path), [values],
       hint="folder may be a str or a Path.")
-check("reading twice", lambda: again(values), 2 * values.exp(),
+check("reading twice, other values", lambda: again(values), 2 * values.exp(),
       wrong={FileNotFoundError: "The file was gone at the second reading. With retain_graph a packed tensor is read again: unpack must not delete it."},
       hint="With retain_graph a packed tensor is read more than once.")
-check("any dtype", lambda: stored_and_read([values.bfloat16(), values.double(), values > 0, torch.complex(values, values), torch.arange(3), torch.tensor(2.5), torch.ones(0, 2)]),
-      [values.bfloat16(), values.double(), values > 0, torch.complex(values, values), torch.arange(3), torch.tensor(2.5), torch.ones(0, 2)],
+check("every dtype", lambda: stored_and_read([values.bfloat16(), values.double(), values > 0, torch.complex(values, values), torch.arange(3), torch.tensor(2.5), torch.ones(0, 2)]),
+      [values.bfloat16(), values.double(), values > 0, torch.complex(values, values), torch.arange(3), torch.tensor(2.5), torch.ones(0, 2)], weight=3,
       wrong={TypeError: "NumPy has no bfloat16. torch.save and torch.load keep every dtype."}, hint="dtype and shape have to survive; torch.save and torch.load keep them.")
 check("float8", lambda: stored_and_read([values.to(torch.float8_e5m2)])[0].view(torch.uint8), values.to(torch.float8_e5m2).view(torch.uint8),
       hint="NumPy has no float8. torch.save and torch.load keep every dtype.")
-check("views", lambda: stored_and_read([values.view(7, 1).expand(7, 3), torch.arange(12.0).view(3, 4).t(), values[2:5]]), [values.view(7, 1).expand(7, 3), torch.arange(12.0).view(3, 4).t(), values[2:5]],
+check("views", lambda: stored_and_read([values.view(7, 1).expand(7, 3), torch.arange(12.0).view(3, 4).t(), values[2:5]]), [values.view(7, 1).expand(7, 3), torch.arange(12.0).view(3, 4).t(), values[2:5]], weight=2,
       hint="A saved tensor may be a view with any strides; values and shape have to come back.")
 check("short-lived tensors", lambda: short_lived(5), [0.0, 3.0, 6.0, 9.0, 12.0],
       wrong={FileNotFoundError: "A file was gone before it was read. Either it went with the tensor instead of with what pack returned, or two tensors had the same name: an id, an address or a shape is no name."},
       hint="Some tensors came back as others: their files had the same name. When a tensor dies, its id and its address are used again: an id, an address or a shape is no name.")
-check("one dropped before the next", lambda: some_dropped(torch.arange(4.0)), [torch.tensor(1.0), torch.tensor(2.0), torch.tensor(3.0)],
+check("one of four dropped", lambda: some_dropped(values[:4]), [values[1], values[2], values[3]], weight=2,
       hint="A tensor was packed while a file had just gone, and its file took the name of one that is still needed. The number of files in the folder is no name.")
 check("two pairs of hooks on one folder", lambda: stored_and_read([values, values + 1], pairs=2), [values, values + 1],
       hint="Two pairs of hooks used the same name. A counter that starts again at zero collides; take names that nobody else can take.")
 check("generators seeded in between", lambda: stored_and_read([values, values + 1], reseed=True), [values, values + 1],
       hint="The names repeat when someone seeds random or torch. Use tempfile or uuid, which do not depend on seeds.")
-check("a clock that stands still", lambda: with_a_clock_that_stands_still([values, values + 1]), [values, values + 1],
+check("a clock that stands still, other values", lambda: with_a_clock_that_stands_still([values, values + 1, values + 2]), [values, values + 1, values + 2],
       hint="A clock may show the same time twice, so a time alone is no name. Use tempfile or uuid.")
-check("files that stood there before", lambda: existing_files_touched(), 0,
-      hint="A file that already stood in the folder was overwritten or deleted. Create files so that an existing one is never opened: tempfile.mkstemp, or open with mode 'x'.")
-check("nothing stays in memory", lambda: [where_from(values), *alive()], ["file", True, True],
-      wrong=[(lambda v: not v[2], "The packed object was alive, and its file was gone. The file belongs to what pack returned, not to the tensor.")],
+check("nothing of other values stays in memory", lambda: where_from(values.double()), "file", weight=2,
       hint="A copy of the tensor, or the tensor itself, is still in memory. Keep the path only.")
 ### END HIDDEN TESTS
 check.report()
@@ -1161,9 +1312,9 @@ check.report()
 # %% [markdown]
 # ## 6. A warning: hooks switch off a safety check
 #
-# Autograd notices when a saved tensor is changed in place before backward: its *version counter* has moved. With hooks, autograd never looks at the tensor again; it takes what `unpack` returns.
+# Autograd notices when a saved tensor is changed in place before backward: its *version counter* has moved. With hooks it takes what `unpack` returns, and asks no counter.
 #
-# **Predict.** `z = y * y` saves `y`. Then `y` is multiplied by ten in place. What happens in backward, without hooks and with hooks that change nothing?
+# **Predict.** `z = y * y` saves `y`. Then `y` is multiplied by ten in place. What happens in backward, without hooks, and with hooks that change nothing?
 
 # %% tags=["demo"]
 def change_after_saving(hooked):
@@ -1187,13 +1338,15 @@ except RuntimeError as error:
 print("with hooks:   ", change_after_saving(hooked=True), " - right is", torch.full((3,), 8.0))
 
 # %% [markdown]
-# An error became a wrong gradient. Identity hooks are not a neutral thing to leave in a training loop. Counting hooks belong in a measurement.
+# An error became a wrong gradient. Counting hooks belong in a measurement. Even hooks that change nothing are not neutral, so do not leave them in a training loop.
 
 # %% [markdown]
-# ## 7. The whole bill: from the hand count to the allocator's peak
+# ## 7. From what is kept to the peak
 #
-# The hooks count what is *kept for backward*. The allocator's peak is what is *alive at one moment*. They answer different questions, and the difference has names.
-# `reconcile` runs a forward pass under a ledger and under a tracer of live storages, and puts all figures into one table.
+# The hooks count what is *kept for backward*. The peak is what is *alive at one moment*. These are answers to different questions, and everything between them has a name.
+# `reconcile` runs a forward pass under a ledger and under a tracer of live storages, and puts the results into one table.
+#
+# **Predict.** Will the peak of the forward pass be above the kept bytes, or below? What could be alive that nobody keeps?
 
 # %% tags=["demo"]
 from autograder.lab import peak_bytes, plot_timeline, reconcile, trace
@@ -1207,10 +1360,11 @@ print(bill)
 bill.plot()
 
 # %% [markdown]
-# **Read** it from top to bottom. Packed counts weights and duplicates. Without parameters it still counts duplicates. One row per storage agrees with the hand count to the byte. The
-# peak of the forward pass is another figure: the input was there before (it counts as kept, but this run did not allocate it), and at the highest moment some results are alive that nobody saves.
+# **Read** it from top to bottom. "Packed" counts weights and duplicates. "Without parameters" still counts duplicates. One row per storage agrees with the hand count to the byte.
 #
-# The tracer follows storages that operations hand out. Scratch memory inside a kernel belongs to no tensor, so a CPU tracer cannot see it.
+# The peak is another number. The input is kept, but this run did not allocate it: that part is subtracted. And at the highest moment some results are alive that nobody keeps.
+#
+# The tracer follows storages that operations hand out. Scratch memory inside a kernel belongs to no tensor, so the tracer cannot see it.
 #
 # **Predict.** Where is the peak of a whole training step: at the end of forward, or in backward?
 
@@ -1223,30 +1377,58 @@ print(f"peak of forward and backward: {peak_bytes(step):,} bytes")
 plot_timeline(trace(step), title="one step of the block: live bytes beyond weights and input")
 
 # %% [markdown]
-# Early in backward: everything that forward kept is still there, and the first gradients come on top. From then on each node lets go of what it saved, while the
-# gradients of the weights stay. (The first call also fills `.grad`; the traced one adds to it.)
+# Early in backward. Everything that forward kept is still there, and the first gradients come on top. From then on each node lets go of what it saved, while the new
+# gradients of the weights stay until they have been added to `.grad`.
+#
+# ### The other half, by name
+#
+# Saved tensors are one half of training memory, the half that grows with the batch. The other half stands there for every batch size: **weights**, **gradients** and **optimizer state**. Its sizes follow from the
+# number of parameters alone.
+#
+# **Predict** for AdamW in float32: how many bytes per parameter, all three together?
+
+# %% tags=["demo"]
+optimizer = torch.optim.AdamW(block.parameters())
+block(x).sum().backward()
+optimizer.step()
+parameters = list(block.parameters())
+half = {
+    "weights": sum(p.nbytes for p in parameters),
+    "gradients": sum(p.grad.nbytes for p in parameters),
+    "optimizer state": sum(t.nbytes for p in parameters for t in optimizer.state[p].values()),
+}
+count = sum(p.numel() for p in parameters)
+for name, nbytes in half.items():
+    print(f"{name:<18}{nbytes:>9,} bytes, {nbytes / count:5.2f} per parameter")
+print(f"{'saved tensors':<18}{by_hand:>9,} bytes at batch {batch}, and twice as many at batch {2 * batch}")
 
 # %% [markdown]
-# ## 8. On a GPU
+# Four bytes for the weight, four for its gradient, eight for Adam's two averages. (The few bytes on top are the step counters, one number per tensor of parameters.) Chapter 07 makes a whole bill of both halves.
 #
-# With CUDA the next cell measures the same bill by the allocator's own statistics, and what `save_on_cpu` gains. Below stands a recorded measurement, if there is one.
+# What remains has no tensor at all: the workspaces of kernels, what the allocator has reserved and does not use, and the memory of the CUDA context itself.
+#
+# ## On a GPU
+#
+# With CUDA, the next cell measures the same bill for a block of hidden size 1024. The last row then says "by the allocator", and one more part stands between: what the allocator rounds up, and the kernels' workspaces.
+# Without CUDA the cell prints what to expect, from the closed form. `save_on_cpu` should take nearly all of that out of the GPU's memory between forward and backward. The price is the way there and back over the bus.
 
 # %% tags=["demo"]
 from autograder.lab import show_recording
+
+expected = 4 * 8 * 512 * (8 * 1024 + 16 * 512 + 2 * 4096 + 4)  # batch 8, seq 512, hidden 1024, 16 heads, MLP 4096, float32
 
 
 def on_gpu():
     block = Block(1024, 16, 4096).cuda()
     x = torch.randn(8, 512, 1024, device="cuda", requires_grad=True)
     block(x).sum().backward()  # the first call allocates workspaces and .grad
-    elements = 8 * 512 * (8 * 1024 + 16 * 512 + 2 * 4096 + 4)
-    bill = reconcile(block, x, params=block.parameters(), predicted=4 * elements)
+    bill = reconcile(block, x, params=block.parameters(), predicted=expected)
 
     def step():
         block(x).sum().backward()
 
     def offloaded():
-        with torch.autograd.graph.save_on_cpu(pin_memory=True):
+        with save_on_cpu(pin_memory=True):
             out = block(x)
         out.sum().backward()
 
@@ -1256,25 +1438,55 @@ def on_gpu():
 if torch.cuda.is_available():
     for name, nbytes in on_gpu().items():
         print(f"{name:<32}{nbytes:>16,} bytes")
+else:
+    print(f"one row per storage, to expect: {expected:,} bytes = {expected / 2**20:,.0f} MiB")
 show_recording("02-saved-tensors")
 
 # %% [markdown]
-# ## Explain it aloud in a minute
+# ## Help, I get this error
 #
-# A colleague says: "The profiler shows 31 GB at the peak, the formula says 24 GB, so the formula is wrong." Explain in the cell below, as you would say it in one minute, which tensors
-# the formula counts, which it leaves out and why, and how you would find out what the rest is.
+# <details><summary><code>TypeError: Output of saved tensor unpack_hook expected to be a Tensor</code></summary>
 #
-# *Rubric (2 points).* One point: saved tensors are what backward needs; parameters are references; views share storages, so one row per storage. One point: the peak is a moment,
-# with results and gradients alive that nobody saves and inputs that were there before; a ledger beside a timeline names the rest.
+# `unpack` returned what `pack` had stored, and that was no tensor. Whatever `pack` returns, `unpack` has to turn it back into the tensor.
+# </details>
+# <details><summary><code>IndexError: tensors used as indices must be long, int, byte or bool tensors</code></summary>
+#
+# In `cast_hooks`: an index was packed, and came back as a floating tensor. Leave integer and bool tensors alone.
+# </details>
+# <details><summary><code>TypeError: Got unsupported ScalarType BFloat16</code></summary>
+#
+# NumPy has no bfloat16. Use `torch.save` and `torch.load`.
+# </details>
+# <details><summary><code>FileNotFoundError</code> in the second backward</summary>
+#
+# `unpack` deleted the file. Delete it when the packed object dies, not when it is read.
+# </details>
+# <details><summary>My ledger has too few rows, but only sometimes</summary>
+#
+# An address is the key, or the `id` of something that has died. Hold what you compare.
+# </details>
+#
+# ## Explain it aloud
+#
+# A colleague says: "The profiler shows 31 GB at the peak, the formula says 20 GB, so the formula is wrong." Answer in a minute, aloud, then write it down: which tensors
+# does the formula count, which does it leave out and why, and how would you find out what the rest is?
+#
+# It is graded by hand, two points. One point: saved tensors are what backward needs; parameters are references; views share storages, so one row per storage. One point: the peak is a moment,
+# with results and gradients alive that nobody keeps and inputs that were there before; a ledger beside a timeline names the rest.
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "explain-02-saved-tensors", "locked": false, "points": 2, "schema_version": 3, "solution": true, "task": false}
-# *Your answer here.*
+# ### BEGIN SOLUTION
+# The formula counts what autograd keeps between forward and backward: the tensors that derivatives need, one row per storage. Two views of one storage are one row, and a product that
+# keeps its weight keeps a reference to something that is there anyway, so parameters stay out. The peak answers another question: what is alive at one moment. It falls early in backward, when
+# everything kept is still there and the first gradients come on top, and it includes results that nobody keeps. Inputs that were there before the step are kept but not allocated by it. On a GPU the allocator's rounding and the kernels' workspaces
+# come on top. So both numbers may be right. I would put a ledger by hooks beside a timeline of live bytes, and give every part of the difference a name before I doubt the formula.
+# ### END SOLUTION
 
 # %% [markdown]
 # ## Summary
 #
 # 1. Autograd packs what backward needs; `saved_tensors_hooks` sees every packing.
-# 2. The derivative decides what is kept: nothing, the input, the output, or a mask; and it depends on who needs a gradient.
-# 3. Count one row per storage, parameters left out, storages held while you compare them. Then a closed form agrees to the byte.
-# 4. Pack may keep something smaller or somewhere else; then you are responsible for dtype, lifetime and correctness.
-# 5. The allocator's peak is a moment, not the sum of what is kept; the rest has names too.
+# 2. The derivative decides what is kept: nothing, the input, the output, a mask or an index. It also depends on who needs a gradient.
+# 3. Count one row per storage, leave the parameters out, and hold the storages while you compare them. Then a closed form agrees to the byte.
+# 4. Pack may keep something smaller, or somewhere else. Then dtype, lifetime and correctness are your job.
+# 5. The peak is a moment, not the sum of what is kept, and weights, gradients and optimizer state are the other half.

@@ -17,33 +17,39 @@ from autograder.lab.models.decoder import Config, Decoder
 from autograder.lab.memory.training_bill import flops_redone, kept_by_blocks
 
 # %% [markdown]
-# **You will be able to** write down, before anything runs, what one training step of a transformer holds in memory, choose per layer what to
-# recompute so that it fits, and write an RL step whose rollout costs no graph.
+# A run had trained for two days when somebody doubled the sequence length. The estimate said that twice the activations would fit. It went out of memory in
+# the first step: one term of the bill grows with the square, and nobody had written it down.
 #
-# Allow **135 minutes**, 90 of them for the exercises. You need chapter 02 (what blocks save), 03 (checkpointing) and 05 (inference mode).
+# **After this chapter you can**
 #
-# You need this when a run goes out of memory after a change of sequence length, when a design review asks for the figure at 128k tokens,
-# and when RL training shares a model with its own rollout.
+# - write down, before anything runs, what one training step of a transformer holds in memory, line by line;
+# - say which of these lines are alive at the peak, and what moves the peak;
+# - choose per layer what to recompute, so that the step fits at the least cost;
+# - write an RL step whose rollout costs no graph.
 #
-# Skip the chapter if you can answer these.
+# **Time:** about 135 minutes, 90 of them for the exercises. These are estimates. **Needs:** chapter 02 (what blocks save), 03 (checkpointing) and 05
+# (inference mode). What is said about PyTorch here was seen on version 2.13, on a CPU.
+#
+# **Three questions.** Whoever can answer them may skip this chapter.
 #
 # <details><summary>1. A 7B model in bfloat16 is trained with Adam, float32 states and master weights. How many bytes per parameter before the first activation?</summary>
+#
 # 16: weights 2, gradients 2, two float32 states 8, master weights 4.
 # </details>
-#
 # <details><summary>2. Is the peak the sum of weights, gradients, optimizer state and activations?</summary>
-# Usually not. When activations are complete the new gradients do not exist yet, and as gradients come, activations go. Temporaries stand on top of whichever moment is highest.
-# </details>
 #
+# Usually not. When the activations are complete, the new gradients do not exist yet; as gradients come, activations go. Temporaries stand on top, at whichever moment is highest.
+# </details>
 # <details><summary>3. On the first step after a rollout the ratio of the policy-gradient loss is 1 everywhere. Is its gradient 0?</summary>
-# No. The value is constant, the gradient is the advantage times the gradient of the log-probability.
+#
+# No. The value is constant; the gradient is the advantage times the gradient of the log-probability.
 # </details>
 
 # %% [markdown]
-# ## 1. What stands there before the first batch
+# ## 1. The bill before the first batch
 #
 # Our model is small enough for a CPU: token and position embeddings, four causal blocks as in chapter 02, a norm, a head. The causal mask is *added* to the
-# scores; an addition saves nothing, where `masked_fill` would keep its mask for backward.
+# scores: an addition saves nothing, while `masked_fill` would keep its mask for backward.
 #
 # **Predict.** For Adam in float32: how many bytes per parameter do weights, gradients and optimizer state take together?
 
@@ -72,11 +78,39 @@ for name, nbytes in (("weights", weights), ("gradients", gradients), ("optimizer
     print(f"{name:<16}{nbytes:>12,} bytes, {nbytes / n_params:g} per parameter")
 
 # %% [markdown]
-# These do not depend on the batch. Mixed precision changes the split: weights and gradients in bfloat16, while Adam keeps its two states *and* a
-# master copy of the weights in float32, because an update smaller than about 1/256 of a weight would vanish in bfloat16.
+# None of these depends on the batch. Mixed precision changes how they split, and the word stands for two schemes.
+#
+# **Predict.** A Linear layer is trained with Adam, once with its weights in bfloat16, once with float32 weights under `torch.autocast`. Which dtype do its gradients have? And Adam's states?
+
+# %% tags=["demo"]
+def dtypes_of_a_step(layer, precision):
+    adam = torch.optim.Adam(layer.parameters())
+    x = torch.randn(8, 64, dtype=layer.weight.dtype)
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=precision == "autocast"):
+        out = layer(x)
+    out.float().square().mean().backward()
+    adam.step()
+    return [str(t.dtype)[6:] for t in (out, layer.weight, layer.weight.grad, adam.state[layer.weight]["exp_avg"])]
+
+
+print(f"{'':<20}{'output':>10}{'weights':>10}{'gradients':>11}{'states':>10}")
+for name, layer in (("bfloat16 weights", nn.Linear(64, 64, dtype=torch.bfloat16)), ("autocast", nn.Linear(64, 64))):
+    print(f"{name:<20}" + "".join(f"{d:>{w}}" for d, w in zip(dtypes_of_a_step(layer, name), (10, 10, 11, 10))))
+
+some = (torch.rand(10_000) + 0.5).bfloat16()
+for part in (100, 300, 400, 600):
+    print(f"an update of 1/{part} of the weight changes {((some + some / part) != some).float().mean():.0%} of bfloat16 weights")
+
+# %% [markdown]
+# - **Autocast** keeps weights, gradients and Adam's states in float32: its fixed bill is that of `"adam"` in float32. Only operations such as matrix products run in
+#   bfloat16. What they save is bfloat16 too, and a bfloat16 copy of each weight comes on top until backward.
+# - **Pure bfloat16** stores weights and gradients in two bytes. Plain Adam then keeps its states in bfloat16 as well, and the last lines above show why that hurts: small
+#   updates vanish. So large runs give the optimizer float32 states *and* a float32 master copy of the weights. The exercise calls that `"adam_mixed"`.
 #
 # ### Exercise: `static_bytes`
 # Difficulty: ●○○○○ · 10 minutes
+#
+# Write `static_bytes(n_params, param_dtype, optimizer)`: the bytes of weights, gradients, optimizer state and master weights, for four optimizers.
 #
 # <details><summary>Stuck?</summary>
 #
@@ -84,7 +118,7 @@ for name, nbytes in (("weights", weights), ("gradients", gradients), ("optimizer
 # </details>
 # <details><summary>Still stuck?</summary>
 #
-# Put the bytes of state per parameter into a dict by optimizer. A name that is not in it is the ValueError.
+# Only the bytes of state per parameter differ between the optimizers: let a dict hold them, by name.
 # </details>
 # <details><summary>Help: "KeyError: 'lion'"</summary>
 #
@@ -117,6 +151,8 @@ def static_bytes(n_params: int, param_dtype: torch.dtype, optimizer: str) -> dic
         For another optimizer.
     """
     ### BEGIN SOLUTION
+    # Why this shape: three of the four lines follow from the dtype alone, so only the state per parameter stands in a table, and the table also knows which names exist. Sizes come from the
+    # dtype itself: a table of dtypes would be out of date with the next one.
     each = param_dtype.itemsize
     state = {"sgd": 0, "sgd_momentum": each, "adam": 2 * each, "adam_mixed": 8}
     if optimizer not in state:
@@ -138,6 +174,13 @@ check("adam in float32", lambda: static_bytes(1_000, torch.float32, "adam"),
              (lambda v: v.get("weights") == 1_000, "These are counts, not bytes: multiply by the element size.")])
 check("plain sgd", lambda: static_bytes(10, torch.float32, "sgd"), {"weights": 40, "gradients": 40, "optimizer_state": 0, "master_weights": 0},
       hint="Plain SGD keeps nothing between steps.")
+check("sgd with momentum in half precision", lambda: static_bytes(10, torch.float16, "sgd_momentum"), {"weights": 20, "gradients": 20, "optimizer_state": 20, "master_weights": 0},
+      hint="Momentum is one value per parameter, and it has the dtype of the parameters.")
+check("adam with bfloat16 weights", lambda: static_bytes(10, torch.bfloat16, "adam"), {"weights": 20, "gradients": 20, "optimizer_state": 40, "master_weights": 0},
+      hint="Plain \"adam\" keeps both states in param_dtype, which has 2 bytes here.")
+check("float32 states and master weights", lambda: static_bytes(10, torch.bfloat16, "adam_mixed"), {"weights": 20, "gradients": 20, "optimizer_state": 80, "master_weights": 40},
+      wrong=[(lambda v: v["optimizer_state"] == 120, "The master weights are a line of their own, not part of optimizer_state.")],
+      hint="adam_mixed: two float32 states and one float32 copy of the weights, 8 and 4 bytes per parameter.")
 check.raises("an optimizer nobody knows", lambda: static_bytes(10, torch.float32, "lion"), ValueError, hint="Raise ValueError for a name that is not one of the four.")
 ### BEGIN HIDDEN TESTS
 n = int(torch.randint(1_000, 1_000_000, ()))
@@ -184,13 +227,50 @@ for choice in ("none", "selective", "full"):
 
 # %% [markdown]
 # Query, key, value, the mix of values, the output projection, the MLP's second layer: six outputs of n elements, and the input. The scores add
-# heads·batch·seq², the MLP's first layer batch·seq·ffn. Those products sit in the checkpoint's own store, where saved-tensor hooks do not see them, so the measurement above adds the store to the ledger.
+# heads·batch·seq², the MLP's first layer batch·seq·ffn. Those products sit in the checkpoint's own store, where saved-tensor hooks do not see them, so the measurement adds the store to the ledger.
 #
-# torch's FLOP counter counts matrix products only. Selective redoes none of them, so it shows 0; it does redo norms, softmax and GELU, which take time
-# but few FLOPs.
+# Selective redoes no matrix product, so it shows 0. It does redo norms, softmax and GELU, which take time but few FLOPs; torch's FLOP counter leaves them out.
+#
+# **One word, two meanings.** `"selective"` here is what `torch.utils.checkpoint` offers: a choice per operation, and this choice keeps every product, *the scores too*. In Megatron,
+# selective recomputation means nearly the reverse: it redoes the core of attention, so the tensors with seq² elements are the ones it *drops*.
+#
+# **Predict.** Which of the two shrinks more when the sequence gets longer?
+
+# %% tags=["demo"]
+import math
+
+from autograder.lab import Block, saved_ledger
+
+
+def mix_values(q, k, v):
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+    return (scores + torch.full(scores.shape[-2:], -math.inf).triu(1)).softmax(-1) @ v
+
+
+class ScoresRedone(Block):
+    """The same block; backward redoes what has seq² elements."""
+
+    def attention(self, h):
+        q, k, v = (p(h).unflatten(-1, (self.heads, -1)).transpose(1, 2) for p in (self.q, self.k, self.v))
+        mixed = torch.utils.checkpoint.checkpoint(mix_values, q, k, v, use_reentrant=False)
+        return self.out(mixed.transpose(1, 2).flatten(2))
+
+
+print(f"{'tokens':>6}{'none':>13}{'selective':>13}{'scores redone':>16}   bytes in one block")
+for seq in (64, 256, 512):
+    sizes = Config(batch=1, seq=seq, hidden=64, heads=4, ffn=256, layers=1)
+    redone = ScoresRedone(64, 4, 256, causal=True)
+    without = saved_ledger(lambda: redone(torch.randn(1, seq, 64, requires_grad=True)), params=redone.parameters()).storage_bytes
+    print(f"{seq:>6}{kept_by_blocks(sizes, ['none']):>13,}{kept_by_blocks(sizes, ['selective']):>13,}{without:>16,}")
+
+# %% [markdown]
+# So before you call selective recomputation useless, or a cure, ask what happens to the scores. The policy of this chapter keeps them: that saves products, and little memory once the
+# sequence is long. Megatron's drops them: the block then keeps 8n + 2·batch·seq·ffn + 4·batch·seq elements, and grows with the sequence alone. It pays with a second run of the product that makes the scores, and of their softmax.
 #
 # ### Exercise: `activation_bytes`
 # Difficulty: ●●○○○ · 15 minutes
+#
+# Write `activation_bytes(config, policy)`: what a stack of blocks keeps for backward, from the table above, for one choice or for a list of them.
 #
 # <details><summary>Stuck?</summary>
 #
@@ -198,7 +278,7 @@ for choice in ("none", "selective", "full"):
 # </details>
 # <details><summary>Still stuck?</summary>
 #
-# `isinstance(policy, str)` tells the word from the list: `[policy] * config.layers`.
+# `isinstance(policy, str)` tells the word from the list.
 # </details>
 # <details><summary>Help: "KeyError: 'n'"</summary>
 #
@@ -222,6 +302,8 @@ def activation_bytes(config, policy) -> int:
         Bytes in all layers; embeddings, head and loss are not counted.
     """
     ### BEGIN SOLUTION
+    # Why this shape: what one layer keeps under each choice is worked out once, and a word becomes a list, so that both kinds of policy take one path. Measuring would give the same
+    # figure, and would need the memory that the question is about.
     tokens = config.batch * config.seq
     n = tokens * config.hidden
     scores = config.heads * config.batch * config.seq**2
@@ -241,8 +323,19 @@ check("one layer, nothing recomputed", lambda: activation_bytes(Config(2, 3, 4, 
       hint="8n + heads·batch·seq² + 2·batch·seq·ffn + 4·batch·seq elements, with n = batch·seq·hidden.")
 check("three layers, inputs only", lambda: activation_bytes(Config(2, 3, 4, 2, 8, 3), "full"), 3 * 24 * 4,
       wrong={96: "That is one layer. A single word stands for all config.layers layers."})
+check("one layer, products kept", lambda: activation_bytes(Config(2, 3, 4, 2, 8, 1), "selective"), 1_008,
+      wrong={252: "That is the number of elements: multiply by itemsize."},
+      hint="7n + heads·batch·seq² + batch·seq·ffn elements, with n = batch·seq·hidden.")
 check("a list of policies", lambda: activation_bytes(Config(1, 2, 4, 1, 8, 2), ["full", "selective"]), (8 + 76) * 4,
       hint="With a list, each layer has its own choice; add them up.")
+def with_a_list():
+    policy = ["full", "none"]
+    return [activation_bytes(Config(1, 2, 4, 1, 8, 2, itemsize=2), policy), policy]
+
+check("two bytes each, and the list stays", with_a_list, [(8 + 108) * 2, ["full", "none"]],
+      wrong=[(lambda v: v[1] != ["full", "none"], "The caller's list is not the same afterwards. Read it, and change nothing in it."),
+             (lambda v: v[0] == 464, "Bytes per element come from config.itemsize, which is 2 here.")],
+      hint="config.itemsize says how many bytes an element has.")
 ### BEGIN HIDDEN TESTS
 b, s, w, h, f = (int(torch.randint(2, 7, ())) for _ in range(5))
 n = b * s * w * h
@@ -277,11 +370,11 @@ check.report()
 # %% [markdown]
 # ## 3. The bill, predicted and measured
 #
-# Blocks are not all. In float32, with T = batch · seq tokens:
+# The blocks are not all of it. In float32, with T = batch · seq tokens:
 #
-# - the last norm saves its input and two statistics per token, the head its input: 2 · T · hidden + 2 · T elements;
-# - the loss saves the log-probabilities, T · vocab elements, and integers: targets, positions;
-# - **temporaries**: backward starts with the gradient of the log-probabilities, and makes the gradient of the logits from it. Both have T · vocab elements and live at the same time.
+# - the last norm saves its input and two statistics per token, and the head saves its input: 2 · T · hidden + 2 · T elements;
+# - the loss saves the log-probabilities, T · vocab elements. Targets, tokens and positions are kept as integers;
+# - **temporaries**: backward starts with the gradient of the log-probabilities, and makes the gradient of the logits from it. Both have T · vocab elements, and both are alive at that moment.
 #
 # **Predict.** Are all gradients there at the peak?
 
@@ -306,13 +399,14 @@ for kind, nbytes in measured.parts.items():
     guess = "" if predicted is None else f"   predicted {predicted[kind]:>10,}   off by {nbytes - predicted[kind]:,}"
     print(f"{kind:<16}{nbytes:>12,} bytes{guess}")
 print(f"peak            {measured.peak:>12,} bytes, at {measured.at_peak}; the five lines add up to {sum(measured.parts.values()):,}")
-plot_bills({"measured": measured.parts} | ({} if predicted is None else {"predicted": predicted}))
+bars = {"all lines, predicted": predicted, "all lines, measured": measured.parts, "alive at the peak": measured.alive}
+plot_bills({name: parts for name, parts in bars.items() if parts}, peak=measured.peak)
 
 # %% [markdown]
-# The lines agree but for a few bytes: the loss itself, its first gradient, and the total weight that the loss saves are single numbers.
+# The lines agree but for a few bytes: the loss, its first gradient and the total weight that the loss saves are single numbers.
 #
-# The peak is lower than the sum of the lines. It comes at the start of backward, in the operation printed above, when no parameter has a new gradient yet. That
-# is why deleting old gradients (`zero_grad`, which sets them to None) *before* the forward pass matters: kept, they would stand in the peak.
+# The peak is lower than the sum of the lines, and the last bar shows why: nothing in it is orange. The peak comes at the start of backward, in the operation that the cell names, when no
+# parameter has a new gradient yet.
 #
 # Watch it over the step.
 
@@ -323,10 +417,39 @@ optimizer.zero_grad()
 plot_timeline(trace(lambda: next_token_loss().backward()), title="one forward and backward pass, weights and optimizer state not drawn")
 
 # %% [markdown]
+# Activations pile up through the forward pass, the loss puts its peak on top, and in backward the activations go faster than gradients come.
+#
+# This holds when the gradients of the step before are gone. `zero_grad` sets them to None, and it matters when you call it.
+#
+# **Predict.** Three training loops call `zero_grad` before the forward pass, between forward and backward, and never. Which peaks differ?
+
+# %% tags=["demo"]
+def two_steps(zeroed):
+    next_token_loss().backward()
+    if zeroed == "before the forward pass":
+        optimizer.zero_grad()
+    loss = next_token_loss()
+    if zeroed == "before the backward pass":
+        optimizer.zero_grad()
+    loss.backward()
+
+
+for zeroed in ("before the forward pass", "before the backward pass", "never"):
+    optimizer.zero_grad()
+    seen = trace(lambda: two_steps(zeroed))
+    top = max(seen.moments, key=lambda moment: moment.live)
+    print(f"zeroed {zeroed:<26} peak {seen.peak:>10,} bytes, at {top.op} ({top.phase})")
+optimizer.zero_grad()
+
+# %% [markdown]
+# All three differ. Between the two passes is too late here: the end of the forward pass, with the logits and their log-probabilities, already met the old gradients. So zero gradients **before the forward pass**,
+# and before a rollout if there is one.
+
+# %% [markdown]
 # ## 4. A budget, and a choice per layer
 #
-# Per layer you may keep everything, keep the products, or keep the input. Each choice has a price in bytes held and in FLOPs redone. With unequal layers, which to
-# recompute under a budget is a knapsack problem, and greedy rules can fail. The exercise calls `"keep"` what `activation_bytes` calls `"none"`: nothing is recomputed.
+# Per layer you can keep everything, keep the products, or keep the input. Each choice has a price, in bytes held and in FLOPs redone. When layers differ, the question which of them to
+# recompute under a budget is a knapsack problem, and greedy rules can fail. The exercise says `"keep"` where `activation_bytes` says `"none"`: nothing is recomputed.
 #
 # **Predict.** Layer A frees 6 bytes for 6 FLOPs, layers B and C free 5 each for 4 FLOPs each, and 10 bytes must go. Which layers does "most bytes first" take, and what would be cheaper?
 #
@@ -350,6 +473,8 @@ stack = kinds * 3
 # ### Exercise: `plan`
 # Difficulty: ●●●●○ · 30 minutes
 #
+# Write `plan(layers, budget)`: one choice per layer, so that the bytes fit and as few FLOPs as possible are redone. There are 3⁶⁴ plans for 64 layers, so do not try them all.
+#
 # <details><summary>Stuck?</summary>
 #
 # Go layer by layer and keep a list of partial choices: (bytes so far, FLOPs so far, names so far). One that holds no fewer bytes and redoes no fewer FLOPs
@@ -357,12 +482,11 @@ stack = kinds * 3
 # </details>
 # <details><summary>Still stuck?</summary>
 #
-# Extend each partial choice by the three options, drop what is over the budget, sort by bytes, and keep an entry only if its FLOPs are below all before it.
-# At the end the last entry has the least FLOPs. If the list is empty nothing fits.
+# Sort the partial choices by bytes. Which of them can you drop, if you go through them in that order and look at the FLOPs alone?
 # </details>
-# <details><summary>Help: the check "64 layers and real sizes" runs out of time</summary>
+# <details><summary>Help: a check with many layers runs out of time, or does too much work</summary>
 #
-# You try all combinations, or you drop too little. After each layer sort and drop.
+# You try all combinations, or you drop too little. Two partial choices with different bytes may still be such that one of them beats the other.
 # </details>
 
 # %% nbgrader={"grade": false, "grade_id": "plan", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -372,7 +496,7 @@ def plan(layers: list[dict[str, tuple[int, int]]], budget: int) -> list[str]:
     Parameters
     ----------
     layers : list of dict
-        At most 64. Each maps "keep", "selective" and "full" to (bytes held, FLOPs redone), integers of any size.
+        At most 64. Each maps "keep", "selective" and "full" to (bytes held, FLOPs redone), integers of any size, in any order.
     budget : int
         The chosen bytes sum to at most this.
 
@@ -385,19 +509,29 @@ def plan(layers: list[dict[str, tuple[int, int]]], budget: int) -> list[str]:
     ------
     ValueError
         When no choice fits.
+
+    Notes
+    -----
+    A partial choice is worth keeping when no other one for the same layers holds as few bytes *and* redoes as few FLOPs. The work grows with the
+    number of those that are worth keeping, not with that of all choices.
     """
     ### BEGIN SOLUTION
-    # Partial choices that no other one beats in both bytes and FLOPs: (bytes, FLOPs, (what came before, choice)).
+    # Why this shape: of two partial choices for the same layers, the one that holds more and redoes more cannot become part of a better plan. Sorted by
+    # bytes, those that survive have falling FLOPs, so one comparison with the last survivor decides. A table with one row per byte would be exact too, and far too long;
+    # greedy rules look at one layer at a time. Links to what came before cost less than copied lists.
+    from operator import itemgetter
+
+    # Partial choices that no other one beats: (bytes, FLOPs, (what came before, choice)).
     frontier = [(0, 0, None)]
     for layer in layers:
         extended = sorted(
             (
                 (held + more, redone + again, (before, name))
-                for held, redone, before in frontier
                 for name, (more, again) in layer.items()
+                for held, redone, before in frontier
                 if held + more <= budget
             ),
-            key=lambda state: state[:2],
+            key=itemgetter(0, 1),
         )
         frontier = []
         for state in extended:
@@ -422,6 +556,24 @@ def totals(layers, budget):
     prices = [layer[name] for layer, name in zip(layers, chosen)]
     return [len(chosen), sum(redone for _, redone in prices), sum(held for held, _ in prices) <= budget]
 
+class Counted(int):
+    """A whole number that counts additions."""
+
+    added = 0
+
+    def __add__(self, other):
+        Counted.added += 1
+        return Counted(int(self) + int(other))
+
+    __radd__ = __add__
+
+def additions(count, keep, half, full):
+    """How often `plan` adds bytes or FLOPs, for layers that are nearly alike: few partial choices are worth keeping, yet no two plans hold the same bytes."""
+    layers = [{"keep": (Counted(keep + 2**i), Counted(0)), "selective": (Counted(half), Counted(full // 2)), "full": (Counted(half // 2), Counted(full + 2**i))} for i in range(count)]
+    Counted.added = 0
+    plan(layers, half * count + half * (count // 4))
+    return Counted.added
+
 two = [{"keep": (10, 0), "selective": (6, 3), "full": (1, 8)}, {"keep": (12, 0), "selective": (7, 2), "full": (2, 9)}]
 # Layers A, B and C of the prediction.
 abc = [{"keep": (7, 0), "selective": (7, 0), "full": (1, 6)}, {"keep": (6, 0), "selective": (6, 0), "full": (1, 4)}, {"keep": (6, 0), "selective": (6, 0), "full": (1, 4)}]
@@ -438,6 +590,13 @@ check("best ratio first is not best", lambda: totals(ratio, 6), [2, 10, True],
       wrong=[(lambda v: v[1] == 13, "Bytes freed per FLOP misleads: the layer with the better ratio was taken first, then the other one was needed all the same. Compare whole choices.")],
       hint="Recomputing the first layer alone is enough.")
 check.raises("nothing fits", lambda: plan(two, 2), ValueError, hint="Even full recomputation holds 3 bytes here: raise ValueError.")
+check("more than a float can tell apart", lambda: totals([{"keep": (2**53 + 1, 0), "selective": (2**53, 5), "full": (1, 9)}], 2**53), [1, 5, True],
+      hint="2**53 + 1 as a float is 2**53. Compute with the integers that are given.")
+check("entries in another order", lambda: totals([dict(reversed(layer.items())) for layer in two], 17), [2, 2, True],
+      hint="The same layers with their entries in another order. Go by the names.")
+check.that("ten layers, few additions", lambda: additions(10, 4_000_000, 2_000_000, 9_000_000), lambda n: n < 10_000,
+           wrong=[(lambda n: type(n) is int, "So many additions mean that the work multiplies with every layer. Which partial choices can you drop, because another one holds no more and redoes no more?")],
+           hint="Ten layers that are nearly alike: after each of them only a few dozen partial choices are worth keeping.")
 ### BEGIN HIDDEN TESTS
 import itertools
 
@@ -479,12 +638,14 @@ def traded(count):
         made.append({"keep": (keep, 0), "selective": (half, keep - half), "full": (full, keep - full)})
     return made
 
-def half_way(layers):
-    """A budget in the middle between holding least and holding most."""
-    return sum(min(held for held, _ in layer.values()) + max(held for held, _ in layer.values()) for layer in layers) // 2
+def part_way(layers, part=2):
+    """A budget between holding least and holding most: half of the way unless told otherwise."""
+    least = sum(min(held for held, _ in layer.values()) for layer in layers)
+    return least + (sum(max(held for held, _ in layer.values()) for layer in layers) - least) // part
 
 many = [draw(24) for _ in range(4)]
 even = [traded(9) for _ in range(3)]
+tight = [part_way(layers, part) for layers, part in zip(even, (2, 3, 3))]  # a tighter budget leaves fewer partial choices, but still thousands
 turned = [dict(reversed(layer.items())) for layer in two]
 # Numbers that a float does not tell apart.
 exact = [[{"keep": (2**60 + 1, 0), "selective": (2**60, 5), "full": (1, 9)}], [{"keep": (1, 2**60 + 1), "selective": (1, 2**60), "full": (1, 2**60 + 2)}]]
@@ -493,8 +654,10 @@ big = [{"keep": (657_408_000, 0), "selective": (491_520_000, 1_500_000_000), "fu
        {"keep": (711_000_001, 0), "selective": (370_000_003, 1_700_000_001), "full": (28_000_007, 9_100_000_011)}]
 check("random layers against trying everything", lambda: [totals(layers, budget) for layers, budget in zip(drawn, budgets)],
       [cheapest(layers, budget) for layers, budget in zip(drawn, budgets)],
-      hint="On some random case another choice fits and redoes less.", weight=3)
-check("no choice beats another in both", lambda: [totals(layers, half_way(layers)) for layers in even], [cheapest(layers, half_way(layers)) for layers in even],
+      wrong=[(lambda v: any(t is not None and not t[2] for t in v), "On some random case the plan holds more than the budget."),
+             (lambda v: None not in v, "On some random case another choice fits and redoes less.")],
+      hint="On random layers, with random budgets: the plan that fits and redoes least, as trying everything finds it.", weight=3)
+check("no choice beats another in both", lambda: [totals(layers, budget) for layers, budget in zip(even, tight)], [cheapest(layers, budget) for layers, budget in zip(even, tight)],
       hint="Each byte costs one FLOP here, so of nine layers there are thousands of partial choices and none may be dropped for another. Is a number of them kept, and the others let go?")
 check("the order in a layer promises nothing", lambda: [totals(turned, 17), totals(turned, 13), totals(two[:1] + turned[1:], 17)], [[2, 2, True], [2, 5, True], [2, 2, True]],
       hint="The same layers with their entries in another order. Go by the names: layer[\"keep\"], or layer.items().")
@@ -506,14 +669,17 @@ check("the budget itself fits", lambda: [totals(two, 3), totals(two, 13)], [[2, 
       hint="A sum equal to the budget fits.")
 check("64 layers and real sizes", lambda: totals(big[:1] * 62 + big[1:] * 2, 21_000_000_000), cheapest_of_two_kinds(big, (62, 2), 21_000_000_000),
       hint="64 layers have 3^64 choices, and bytes are far too many for a table with one row per byte; a coarser table misses the best choice. Keep only partial choices that no other beats in both bytes and FLOPs.")
-check("24 layers, all different", lambda: [totals(layers, half_way(layers)) for layers in many], [cheapest_by_bytes(layers, half_way(layers)) for layers in many],
-      hint="With 24 different layers another choice fits and redoes less. A partial choice may be dropped only if another holds no more and redoes no more; a change of one or two layers at a time does not find every better plan.")
+check.that("fourteen layers, few additions", lambda: additions(14, 7_000_000, 3_000_000, 5_000_000), lambda n: n < 30_000,
+           wrong=[(lambda n: type(n) is int, "So many additions mean that the work multiplies with every layer. A partial choice may be dropped when another one holds no more and redoes no more, also when their bytes differ.")],
+           hint="Layers that are nearly alike: after each of them only some dozens of partial choices are worth keeping.")
+check("24 layers, all different", lambda: [totals(layers, part_way(layers)) for layers in many], [cheapest_by_bytes(layers, part_way(layers)) for layers in many],
+      hint="24 different layers, and no better plan may exist. A partial choice may be dropped only if another holds no more and redoes no more; a change of one or two layers at a time does not find every better plan.")
 ### END HIDDEN TESTS
 check.report()
 
 # %% [markdown]
-# The frontier, drawn by your plan at many budgets, among random choices. A dot left of your line means that your plan is not the cheapest yet: left of
-# the cheapest plan there is none. A dot to the right of the line pays too much.
+# Here is what your plan chooses under many budgets, among random choices. A dot below your line means that your plan is not the cheapest yet: somebody holds as little and redoes
+# less. Dots above the line pay too much.
 
 # %% tags=["demo"]
 from autograder.lab.memory.training_bill import plot_plans
@@ -537,11 +703,9 @@ figure
 # | calls | one per new token | one over the whole sequence |
 # | hands over | tokens, log-probabilities of what was drawn | - |
 #
-# Chapter 05 showed what goes wrong at the hand-off: tokens made in inference mode are inference tensors, and saving them for backward, as an index, raises. Copies made outside are ordinary.
+# Chapter 05 showed what goes wrong where one hands over to the other: tokens made in inference mode are inference tensors, and an index is saved for backward, so it raises. Copies made outside are ordinary.
 
 # %% tags=["demo"]
-from autograder.lab import saved_ledger
-
 rolled = saved_ledger(lambda: torch.inference_mode()(model)(text[:, :-1]), params=model.parameters())
 trained = saved_ledger(lambda: model(text[:, :-1]), params=model.parameters())
 print(f"kept for backward by a rollout call: {rolled.storage_bytes:,} bytes; by the training pass: {trained.storage_bytes:,} bytes")
@@ -562,27 +726,28 @@ print("after .clone() outside:", model(text[:, :-1])[:, -1].log_softmax(-1).gath
 #
 # <details><summary>Answer</summary>
 #
-# The loss is −mean(A), which is 0. The gradient is −mean(A · ∇logp), which is what moves the policy. Who stops at "ratio is 1, so nothing happens" has
-# differentiated a number instead of a graph.
+# The loss is −mean(A), which is 0. The gradient is −mean(A · ∇logp), and that moves the policy. A ratio of 1 is a number; its gradient comes from the graph behind it.
 # </details>
 #
-# Mind the shift: logits at position t predict the token at t + 1.
+# Mind the shift: the logits at position t predict the token at t + 1.
 #
 # ### Exercise: `rl_step`
 # Difficulty: ●●●●○ · 35 minutes
 #
+# Write `rl_step(policy, prompts, reward_fn, optimizer, ...)`: roll out without a graph, judge, and take one step on the clipped loss above.
+#
 # <details><summary>Stuck?</summary>
 #
-# Three parts. Rollout under `torch.inference_mode()`: a loop over new tokens that keeps the drawn log-probabilities. Hand-off: `.clone()` outside. Training: one pass over
-# `tokens[:, :-1]`, of which the logits from position T − 1 on predict the new tokens.
+# Three parts. The rollout, under `torch.inference_mode()`: a loop over new tokens that keeps their log-probabilities. Then copies, made outside. Then the training pass: one call on the
+# whole sequence, of which only some positions predict new tokens. Which ones?
 # </details>
 # <details><summary>Still stuck?</summary>
 #
-# `logits.log_softmax(-1).gather(2, new.unsqueeze(2)).squeeze(2)` picks the log-probability of each new token, shape [B, new_tokens]. Advantages need a dimension more: `[:, None]`.
+# `gather` picks the log-probability of each new token from [B, new_tokens, V]. Write down the shapes of logp, old_logp and the advantages before you multiply.
 # </details>
 # <details><summary>Help: "RuntimeError: Inference tensors cannot be saved for backward"</summary>
 #
-# Tokens (an index that gather saves), advantages or old log-probabilities came straight from the rollout. Clone them outside inference mode.
+# Tokens (an index, which gather saves), advantages or old log-probabilities came straight from the rollout. Clone them outside inference mode.
 # </details>
 # <details><summary>Help: "RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn"</summary>
 #
@@ -591,6 +756,10 @@ print("after .clone() outside:", model(text[:, :-1])[:, -1].log_softmax(-1).gath
 # <details><summary>Help: "The size of tensor a (8) must match the size of tensor b (5)"</summary>
 #
 # Advantages have shape [B]; the ratio has [B, new_tokens]. Add a dimension: `advantages[:, None]`.
+# </details>
+# <details><summary>Help: "The size of tensor a (7) must match the size of tensor b (8)", or "Size does not match at dimension 1"</summary>
+#
+# Two slices differ by one. N new tokens after T prompt tokens are predicted by the logits at T − 1 up to T + N − 2: N of them.
 # </details>
 
 # %% nbgrader={"grade": false, "grade_id": "rl_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -606,7 +775,7 @@ def rl_step(policy, prompts, reward_fn, optimizer, *, new_tokens=8, clip=0.2, ge
     reward_fn : callable
         Maps all tokens int64 [B, T + new_tokens], prompt first, to rewards [B]. Called once.
     optimizer : torch.optim.Optimizer
-        Over the policy's parameters; gradients found there are zeroed, then one step is taken.
+        Over the policy's parameters; gradients found there are zeroed first, and one step is taken.
     new_tokens : int
         Each is drawn by one `torch.multinomial(softmax(logits[:, -1]), 1)`, without a graph.
     clip : float
@@ -622,6 +791,9 @@ def rl_step(policy, prompts, reward_fn, optimizer, *, new_tokens=8, clip=0.2, ge
         pass, as a constant, will do as well). "reward": the mean reward. Both float.
     """
     ### BEGIN SOLUTION
+    # Why this shape: old gradients go first, so that neither the rollout nor the training pass holds them. The rollout keeps the log-probabilities that it has
+    # computed anyway, and everything that crosses over is cloned once, in one place. The training pass leaves the last token out: nothing follows it.
+    optimizer.zero_grad()
     start = prompts.shape[1]
     with torch.inference_mode():
         tokens, old_logp = prompts, []
@@ -641,7 +813,6 @@ def rl_step(policy, prompts, reward_fn, optimizer, *, new_tokens=8, clip=0.2, ge
     ratio = (logp - old_logp).exp()
     loss = -torch.minimum(ratio * advantages, ratio.clamp(1 - clip, 1 + clip) * advantages).mean()
 
-    optimizer.zero_grad()
     loss.backward()
     optimizer.step()
     return {"loss": loss.item(), "reward": rewards.mean().item()}
@@ -663,7 +834,7 @@ class Toy(nn.Module):
         return x.tanh() @ self.out
 
 class Descent:
-    """Plain gradient descent behind an optimizer's interface. torch.optim would do; its first use loads a compiler, which takes seconds."""
+    """Plain gradient descent behind an optimizer's interface: it loads nothing, so the checks start at once."""
 
     def __init__(self, params, lr):
         self.param_groups, self.lr, self.calls = [{"params": list(params), "lr": lr}], lr, 0
@@ -690,38 +861,143 @@ prompts = torch.randint(7, (5, 3))
 def small_tokens(tokens):
     return (tokens < 3).double().mean(1)
 
-def seen_by_the_reward():
-    seen = []
-    policy = Toy(start)
-    rl_step(policy, prompts, lambda t: (seen.append(t.clone()), small_tokens(t))[1], Descent(policy.parameters(), lr=0.1))
-    return [list(seen[0].shape), seen[0][:, :3]]
-
-def flags():
-    policy = Toy(start)
-    found = []
-    for mode in (True, False):
-        policy.train(mode)
-        rl_step(policy, prompts, small_tokens, Descent(policy.parameters(), lr=0.1), new_tokens=2)
-        found.append(policy.training)
+def one_call(policy, reward=small_tokens, prompts=prompts, lr=0.1, **options):
+    """What one call returned, and what could be seen of it. An error over inference tensors or sizes comes back as its text."""
+    found = {"rewarded": [], "descent": Descent(policy.parameters(), lr=lr)}
+    def judged(tokens):
+        found["rewarded"].append(tokens.clone())
+        return reward(tokens)
+    try:
+        found["result"] = rl_step(policy, prompts, judged, found["descent"], **options)
+    except RuntimeError as error:
+        if not any(word in str(error).lower() for word in ("inference tensor", "size", "shape")):
+            raise
+        found["raised"] = str(error)
     return found
 
 def figure(result, name):
     """One of the figures that rl_step returns; None where it returned nothing."""
     return None if result is None else result[name]
 
+def seen_by_the_reward():
+    found = one_call(Toy(start))
+    return found.get("raised") or [list(found["rewarded"][0].shape), found["rewarded"][0][:, :3]]
+
 def first_loss():
+    found = one_call(Toy(start))
+    return found.get("raised") or figure(found["result"], "loss")
+
+def mean_reward():
+    found = one_call(Toy(start), reward=lambda t: torch.arange(5.0), new_tokens=2)
+    return found.get("raised") or figure(found["result"], "reward")
+
+def flags():
     policy = Toy(start)
-    return figure(rl_step(policy, prompts, small_tokens, Descent(policy.parameters(), lr=0.1)), "loss")
+    found = []
+    for mode in (True, False):
+        policy.train(mode)
+        one_call(policy, new_tokens=2)
+        found.append(policy.training)
+    return found
+
+def how_often():
+    found = one_call(Toy(start), new_tokens=1)
+    return {"rewards asked": len(found["rewarded"]), "optimizer steps": found["descent"].calls}
+
+def rollout_modes():
+    policy = Toy(start)
+    one_call(policy, new_tokens=2)
+    return policy.grad_modes
+
+class ByPosition(nn.Module):
+    """Its logits depend on the position alone: position t has a row of its own, so one sees which positions learn."""
+
+    def __init__(self):
+        super().__init__()
+        self.rows = nn.Parameter(torch.zeros(6, 2, dtype=torch.float64))
+
+    def forward(self, tokens):
+        return self.rows[: tokens.shape[1]].expand(tokens.shape[0], -1, 2)
+
+def positions(stale=False):
+    """Eight prompts of three tokens, two new ones, uneven rewards: what was drawn, and how far the logit of token 1 moved at each position."""
+    policy = ByPosition()
+    if stale:
+        policy.rows.grad = torch.full_like(policy.rows, 7.0)
+    found = one_call(policy, reward=lambda t: torch.arange(8.0, dtype=torch.float64) ** 1.5, prompts=torch.zeros(8, 3, dtype=torch.int64), lr=1.0, new_tokens=2,
+                     generator=torch.Generator().manual_seed(3))
+    return {"drawn": found["rewarded"][0][:, 3:], "moved": policy.rows[:, 1].detach() + 0.0, "raised": found.get("raised")}
+
+def learning():
+    found = positions()
+    return found["raised"] or [i for i, far in enumerate(found["moved"].tolist()) if abs(far) > 1e-9]
+
+def same_draws():
+    """What two calls drew with generators of one seed, and whether torch's own generator was left alone."""
+    drawn = []
+    before = torch.get_rng_state()
+    for _ in range(2):
+        drawn.append(one_call(Toy(start), new_tokens=6, generator=torch.Generator().manual_seed(5))["rewarded"][0].tolist())
+    return {"the same": drawn[0] == drawn[1], "torch's own is untouched": torch.equal(before, torch.get_rng_state())}
+
+class Disagrees(nn.Module):
+    """Rollout and training pass compute other logits, as a quantized rollout kernel might: in training, token 1 is four times as likely as token 0, in the rollout as likely."""
+
+    def __init__(self):
+        super().__init__()
+        self.bias = nn.Parameter(torch.zeros(2, dtype=torch.float64))
+
+    def forward(self, tokens):
+        odds = torch.tensor([1.0, 4.0 if torch.is_grad_enabled() else 1.0], dtype=torch.float64)
+        return (self.bias + odds.log()).expand(*tokens.shape, 2)
+
+def clipped_loss():
+    found = one_call(Disagrees(), reward=lambda t: torch.arange(8.0, dtype=torch.float64) ** 0.5, prompts=torch.zeros(8, 1, dtype=torch.int64), new_tokens=1, clip=0.25)
+    return {"drawn": found["rewarded"][0][:, 1], "loss": figure(found.get("result"), "loss")}
 
 check = Check("rl_step", points=6)
 check("reward_fn sees prompt and new tokens", seen_by_the_reward, [[5, 11], prompts.clone()],
-      wrong=[(RuntimeError, "Something raised. If it speaks of inference tensors: copy tokens and log-probabilities outside inference_mode before the training pass uses them."),
+      wrong=[(lambda v: type(v) is str and "nference tensor" in v, "Tensors of the rollout went into the training pass. Copy tokens and log-probabilities outside inference_mode before it uses them."),
+             (lambda v: type(v) is str, "Two shapes do not fit. N new tokens after T prompt tokens are tokens[:, T:], and the logits that predict them are those at T - 1 up to T + N - 2. Print the shapes: is a slice off by one, or does an advantage need a dimension more?"),
              (lambda v: v[0] == [5, 8], "reward_fn got the new tokens alone. It judges prompt and answer together.")],
       hint="Eight new tokens follow each prompt unless told otherwise.")
 check("the loss of a first step", first_loss, 0.0, atol=1e-6,
-      wrong=[(RuntimeError, "Something raised. If it speaks of inference tensors: copy what the rollout made outside inference_mode."),
+      wrong=[(lambda v: type(v) is str and "nference tensor" in v, "Tensors of the rollout went into the training pass. Copy what it made outside inference_mode."),
+             (lambda v: type(v) is str, "Two shapes do not fit. The logits that predict the N new tokens are those at T - 1 up to T + N - 2: is a slice off by one, or does an advantage need a dimension more?"),
              (lambda v: v is None, "Nothing was returned: rl_step ends with a return of its dict.")],
       hint="The ratio is 1 for each token, so the loss is -mean(advantage), which is 0. Is it the ratio that is weighted, and is the mean reward taken off?")
+check("the reward is a mean", mean_reward, 2.0,
+      wrong=[(lambda v: type(v) is str, "The step raised an error; the checks above say more.")],
+      hint="\"reward\" is the mean of what reward_fn returned, as a float.")
+check("positions that learn", learning, [2, 3],
+      wrong=[([3, 4], "Off by one: the logits at position 3 predict the token at position 4. With three prompt tokens the first new one is at position 3, and position 2 predicts it."),
+             ([0, 1, 2, 3], "The prompt learns, too. The loss is over new tokens only."),
+             ([0, 1], "The prompt learns in place of the new tokens. Which logits predict the token at position 3?"),
+             (lambda v: type(v) is str and "nference tensor" in v, "Tensors of the rollout went into the training pass. Copy what it made outside inference_mode."),
+             (lambda v: type(v) is str, "Two shapes do not fit: is a slice off by one? With three prompt tokens and two new ones, the logits at positions 2 and 3 predict the new ones."),
+             (lambda v: v == [], "No position learned anything. A ratio of 1 has a gradient all the same: is old_logp the only constant? Does backward come before step, and zero_grad not in between?")],
+      hint="With three prompt tokens and two new ones, the logits at positions 2 and 3 predict the new tokens. These two learn, and no other.")
+check.that("how far they move", positions,
+           # Before the step both tokens are equally likely, so the gradient of logp is token - 1/2.
+           lambda v: all(abs(v["moved"][2 + k] - sum((i ** 1.5 - sum(j ** 1.5 for j in range(8)) / 8) * (row[k] - 0.5) for i, row in enumerate(v["drawn"])) / 16) < 1e-6 for k in (0, 1)),
+           hint="A step with lr 1 moves a logit by the mean over all sixteen new tokens of advantage times the gradient of logp; the advantage is the reward less the mean reward, and nothing more.")
+check.that("old gradients do not count", lambda: positions(stale=True), lambda v: all(abs(far) < 2.0 for far in v["moved"]),
+           wrong=[(lambda v: any(abs(far) > 2.0 for far in v["moved"]), "A gradient of 7 that was there before the call moved the parameters. Zero gradients first.")],
+           hint="The parameters had a gradient of 7 before the call. It must not matter.")
+check("asked once, one step", how_often, {"rewards asked": 1, "optimizer steps": 1}, hint="Call reward_fn once and keep what it returned; call optimizer.step() once.")
+check.that("no graph in the rollout", rollout_modes, lambda modes: not any(modes[:2]) and any(modes),
+           wrong=[(lambda modes: any(modes[:2]), "A rollout call ran with grad mode on: its graph holds memory for nothing. Use inference_mode.")],
+           hint="Two rollout calls without a graph, then a training pass with one.")
+check("one generator, the same draws", same_draws, {"the same": True, "torch's own is untouched": True},
+      wrong=[(lambda v: not v["torch's own is untouched"], "The state of torch's own generator is another one. Pass generator=generator to torch.multinomial, and set no seed."),
+             (lambda v: not v["the same"], "Two calls with generators of one seed drew different tokens: does every draw come from the given generator?")])
+check.that("the ratio is clipped", clipped_loss,
+           # Drawn as 1 to 1, trained on as 1 to 4: ratios 0.4 and 1.6, clipped 0.75 and 1.25. Or 1, where old log-probabilities are those of the training pass.
+           lambda v: v["loss"] is not None and any(
+               abs(v["loss"] + sum(min(ratio[t] * a, held[t] * a) for i, t in enumerate(v["drawn"]) for a in [i ** 0.5 - sum(j ** 0.5 for j in range(8)) / 8]) / 8) < 1e-5
+               for ratio, held in (((0.4, 1.6), (0.75, 1.25)), ((1, 1), (1, 1)))),
+           wrong=[(lambda v: v["loss"] is None, "Nothing was returned, or the step raised an error; the checks above say more.")],
+           hint="Here rollout and training pass disagree, so the ratio is 0.4 or 1.6 and clip is 0.25. The loss takes the smaller of ratio · A and clipped ratio · A, per token.")
 check("the training flag", flags, [True, False], hint="Whatever mode the rollout uses, policy.training is as found afterwards.")
 ### BEGIN HIDDEN TESTS
 seed = int(torch.randint(1_000_000, ()))
@@ -815,7 +1091,8 @@ check("draws come from the generator alone", generator_use, [torch.rand(2, gener
 check("draws without a generator", from_the_global_generator, by_hand()["tokens"],
       hint="Without a generator torch's own is used, one draw per new token.")
 check.that("two calls draw different tokens", twice_without_a_generator, lambda v: v[0] != v[1],
-           hint="Without a generator, the second call drew the same tokens as the first. The state of torch's own generator is neither set nor put back.")
+           wrong=[(lambda v: v[0] == v[1], "Without a generator, the second call drew the same tokens as the first. The state of torch's own generator is neither set nor put back.")],
+           hint="Two calls without a generator: each draws from torch's own, and goes on where the other one stopped.")
 check.that("clipping", drifted,
            # Per token its ratio and the clipped one: 0.1 / 0.25 and 0.9 / 0.75, or 1 where old log-probabilities are those of the training pass. Both are right.
            # A token whose clipped product is the smaller one moves nothing; another moves the logit of token 1 by twice (token - 0.9), that of token 0 by the opposite.
@@ -852,11 +1129,14 @@ except NotImplementedError:
 # %% [markdown]
 # ## 6. The same bill for 7B parameters
 #
-# Nothing below runs a model. It is your two functions, on a model of about seven billion parameters in bfloat16, one sequence per device.
+# Nothing below runs a model. It is your two functions, on a model of about seven billion parameters in bfloat16, one sequence at a time. One column is not yours: `scores redone` is
+# section 2's other meaning of selective, 8n + 2·batch·seq·ffn + 4·batch·seq elements per layer.
 #
 # **Predict.** Which term wins at 128k tokens: the ones linear in the sequence, or the scores?
 
 # %% tags=["demo"]
+import matplotlib.pyplot as plt
+
 GIB = 1024**3
 
 
@@ -871,47 +1151,59 @@ lengths = [4096 * 2**i for i in range(6)]
 try:
     fixed = sum(static_bytes(big_params, torch.bfloat16, "adam_mixed").values())
     print(f"{big_params / 1e9:.2f} billion parameters, {fixed / GIB:.0f} GiB before the first activation")
-    print(f"{'tokens':>8}{'none':>12}{'selective':>12}{'full':>12}{'full + one block':>18}   GiB of activations")
-    curves = {"none": [], "selective": [], "full": [], "full, one block at work": []}
+    curves = {}
     for seq in lengths:
         kept = {choice: activation_bytes(seven_b(seq), choice) for choice in ("none", "selective", "full")}
-        # While a block is recomputed for its backward, all of its own activations are there as well.
-        kept["full, one block at work"] = kept["full"] + kept["none"] // c.layers
+        kept["scores redone"] = kept["none"] - c.layers * c.heads * seq**2 * c.itemsize
+        # While backward redoes a block, all that this block keeps is there as well.
+        kept["full + one block"] = kept["full"] + kept["none"] // c.layers
         for name, nbytes in kept.items():
-            curves[name].append(nbytes / GIB)
-        print(f"{seq:>8}" + "".join(f"{kept[name] / GIB:>{width}.1f}" for name, width in zip(curves, (12, 12, 12, 18))))
-    scores = c.heads * lengths[-1] ** 2 * 2
-    print(f"at {lengths[-1]} tokens the scores of a single layer take {scores / GIB:.0f} GiB")
+            curves.setdefault(name, []).append(nbytes / GIB)
+    print(f"{'tokens':>18}" + "".join(f"{seq:>9,}" for seq in lengths) + f"{'last step':>12}   GiB of activations")
+    for name, values in curves.items():
+        print(f"{name:>18}" + "".join(f"{v:>9.1f}" for v in values) + f"{'x ' + format(values[-1] / values[-2], '.2f'):>12}")
+    scores = c.heads * lengths[-1] ** 2 * c.itemsize
+    print(f"at {lengths[-1]:,} tokens the scores of a single layer take {scores / GIB:.0f} GiB")
+    room = 80 - fixed / 8 / GIB
+    print(f"8 devices of 80 GiB, everything fixed split evenly: {room:.0f} GiB are left on each")
 
-    figure, ax = plt.subplots(figsize=(7.5, 4.2), layout="constrained")
+    figure, ax = plt.subplots(figsize=(8, 4.4), layout="constrained")
     figure.patch.set_facecolor("white")
-    for (name, values), style in zip(curves.items(), ("o-", "s-", "^-", "^--")):
-        ax.loglog(lengths, [fixed / GIB + v for v in values], style, base=2, label=name)
-    ax.axhline(fixed / GIB, color="gray", lw=1)
-    ax.annotate("weights, gradients, optimizer", (lengths[0], fixed / GIB), textcoords="offset points", xytext=(0, -12), fontsize=8, color="gray")
-    for devices in (1, 8):
-        ax.axhline(80 * devices, color="#c44e52", ls=":", lw=1)
-        ax.annotate(f"{devices} x 80 GiB", (lengths[-1], 80 * devices), textcoords="offset points", xytext=(0, 3), ha="right", fontsize=8, color="#c44e52")
+    looks = {"none": ("#4c72b0", "-", 5, 7), "selective": ("#1f2328", "--", 1.5, -7), "full + one block": ("#dd8452", "-", 2, 0),
+             "scores redone": ("#55a868", "-", 2, 0), "full": ("#8172b3", "-", 2, 0)}
+    for name, (color, dashes, width, up) in looks.items():
+        ax.loglog(lengths, curves[name], dashes, color=color, lw=width, base=2, solid_capstyle="round")
+        ax.annotate(name, (lengths[-1], curves[name][-1]), textcoords="offset points", xytext=(8, up), va="center", fontsize=9, color=color)
+    ax.axhline(room, color="#c44e52", ls=":", lw=1.5)
+    ax.annotate("left on each of 8 x 80 GiB, if all that is fixed is split evenly", (lengths[-1] * 2.4, room), textcoords="offset points", xytext=(0, 4), ha="right", fontsize=8, color="#c44e52")
     ax.set_xticks(lengths, [f"{n // 1024}k" for n in lengths])
-    ax.set_yticks([64 * 4**i for i in range(6)], [f"{64 * 4**i:,}" for i in range(6)])
+    ax.set_yticks([4**i for i in range(1, 9)], [f"{4**i:,}" for i in range(1, 9)])
     ax.minorticks_off()
-    ax.set(xlabel="tokens in the sequence", ylabel="GiB", title="7B, bfloat16, Adam with float32 states and master weights, batch 1, attention spelled out")
-    ax.title.set_fontsize(9)
-    ax.legend(frameon=False)
+    ax.set_xlim(lengths[0] * 0.9, lengths[-1] * 2.4)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.set(xlabel="tokens in the sequence", ylabel="GiB of activations, per sequence")
+    ax.set_title("7B in bfloat16, attention spelled out", fontsize=10, loc="left")
     plt.show()
 except NotImplementedError:
     print("Write static_bytes and activation_bytes first, then run this cell.")
 
 # %% [markdown]
-# Read the slopes. Selective lies on the line above it: it keeps the scores too, and they are nearly all there is. Keeping everything grows with the square of the length, and so does the dashed line: even with full checkpointing a single block at work needs its scores. That is the
-# case for attention kernels that never write the scores down and recompute them tile by tile in backward: the checkpointing idea, inside one operation. Without the scores each line has slope one.
+# The last column is the factor for twice the tokens. Where the scores are kept it comes close to 4, and `selective` lies on `none`: nearly all there is are scores, and it keeps them. Where
+# no scores are kept it is 2, exactly. Even full checkpointing needs the scores of one block while that block is at work, and in the long run they win.
 #
-# What the paper bill leaves out, so that nobody is surprised: temporaries at the loss (two times tokens · vocabulary elements, section 3), the allocator's fragmentation, and buffers of communication.
+# That is the case for attention kernels that never write the scores down, and recompute them tile by tile in backward: the idea of checkpointing, inside one operation.
+# `F.scaled_dot_product_attention` saves no tensor with seq² elements.
+#
+# The dotted line is for eight devices that split weights, gradients and optimizer state evenly, while each works on a sequence of its own. One device of 80 GiB has no line: the fixed part
+# alone is larger. Perfect splitting is an assumption: a real run also holds the gathered weights of the block at work, and buffers for communication. Two more things that no paper bill
+# has: temporaries at the loss (two times tokens · vocabulary elements, section 3), and what the allocator loses to fragmentation.
 
 # %% [markdown]
 # ## On a GPU
 #
-# There the allocator keeps its own statistics, so the bill of section 3 can be held against `torch.cuda.max_memory_allocated()`.
+# There the allocator keeps statistics of its own. Run the next cell where there is a GPU: it holds the ledger against `torch.cuda.max_memory_allocated()`. The ledger should say nearly what
+# section 3 printed as the peak. Expect more from the allocator: it rounds every tensor up, and it counts whatever else is on the device, the token ids and the workspace of the matrix library. For a model as
+# small as this, that workspace may be larger than the model.
 
 # %% tags=["demo"]
 from autograder.lab import show_recording
@@ -933,22 +1225,53 @@ else:
 here
 
 # %% [markdown]
-# ## 7. Explain it aloud
+# ## Help, I get this error
 #
-# A colleague wants to train a 7B model at 32k tokens and asks whether it fits on one device with 80 GiB. In a minute: which lines does the bill have, which of them depend on the batch,
-# what would you change first, and what does that cost?
+# <details><summary><code>Inference tensors cannot be saved for backward</code></summary>
 #
-# *Rubric, 2 points. One: names weights, gradients, optimizer state, activations, temporaries, and which grow with batch and sequence. One: a remedy with its price
-# (checkpointing: one more forward; sharding the state; fused attention for the scores), and that the peak is not the sum of the lines.*
+# Something that the rollout made reached the training pass. Clone it outside inference mode.
+# </details>
+# <details><summary><code>element 0 of tensors does not require grad and does not have a grad_fn</code></summary>
+#
+# The loss has no graph: the training pass ran inside the rollout's `with` block, or logp is the rollout's own.
+# </details>
+# <details><summary><code>The size of tensor a (7) must match the size of tensor b (8)</code>, or <code>Size does not match at dimension 1</code></summary>
+#
+# A slice is off by one. With T prompt tokens and N new ones, the logits at T − 1 up to T + N − 2 predict the new tokens. Where the two sizes are those of batch and new tokens,
+# the advantages need a dimension more.
+# </details>
+# <details><summary><code>KeyError: 'n'</code> in activation_bytes</summary>
+#
+# You went through the letters of "none". A word stands for every layer.
+# </details>
+# <details><summary>A check of <code>plan</code> runs out of time</summary>
+#
+# Drop every partial choice that another one beats in both bytes and FLOPs, after each layer.
+# </details>
+
+# %% [markdown]
+# ## Explain it aloud
+#
+# A colleague wants to train a 7B model at 32k tokens, and asks whether it fits on one device with 80 GiB. In a minute, aloud: which lines does the bill have, which of them depend on the batch,
+# what would you change first, and what does that cost? Then write it down.
+#
+# It is graded by hand, two points. One point: weights, gradients, optimizer state, activations, temporaries, and which of them grow with batch and sequence. One point: a remedy with
+# its price (checkpointing: up to one more forward pass; splitting what is fixed over devices; attention that never stores the scores), and that the peak is not the sum of the lines.
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "explain-07-training-ledger", "locked": false, "points": 2, "schema_version": 3, "solution": true, "task": false}
-# (your answer)
+# ### BEGIN SOLUTION
+# There are five lines: weights, gradients, optimizer state with its master weights, activations, temporaries. The first three are bytes per parameter, 16 with Adam in mixed
+# precision, so about 100 GiB for 7B: they alone do not fit, whatever the batch. Activations and temporaries grow with batch and sequence, and the scores with the square of the sequence. So I
+# would split what is fixed over eight devices first; the price is communication. Then I would use attention that never stores the scores, which redoes them in backward. If that is still
+# too much I would checkpoint blocks, for up to one more forward pass. The peak is not the sum of the lines: it comes at the start of backward, when activations and the loss's temporaries are
+# there and most gradients are not yet, provided that the old gradients were dropped before the forward pass.
+# ### END SOLUTION
 
 # %% [markdown]
 # ## Summary
 #
-# 1. Weights, gradients, optimizer state and master weights are bytes per parameter; they are known before anything runs.
-# 2. Activations are a sum over layers, and each layer has a choice: keep, keep the products, keep the input.
-# 3. The peak is a moment, not a sum: gradients come as activations go, and temporaries stand on top.
-# 4. Under a budget compare whole choices; greedy rules fail on unequal layers.
-# 5. A rollout costs no graph; what it hands over must be copied outside inference mode, and ratio 1 still has a gradient.
+# 1. Weights, gradients, optimizer state and master weights are bytes per parameter. You know them before anything runs.
+# 2. Activations are a sum over layers, and each layer has a choice. At long sequences ask first what happens to the scores.
+# 3. The peak is a moment, not a sum: gradients come as activations go, and temporaries stand on top. Zero gradients before the forward pass.
+# 4. Under a budget compare whole choices, and drop those that another one beats in both. Greedy rules fail when layers differ.
+# 5. A rollout costs no graph. Copy what it hands over, outside inference mode. A ratio of 1 still has a gradient.

@@ -63,6 +63,9 @@ def read_source(root: Path, name: str) -> Any:
         raise SourceError(f"source/{name}.py cannot be read as a notebook: {error}") from error
     notebook.metadata = nbformat.from_dict({"kernelspec": _KERNEL, "language_info": {"name": "python"}})
     address = repository(root)
+    if address == PLACEHOLDER:
+        _drop_badge(notebook.cells[0])
+    _add_links(notebook.cells, _neighbors(source_names(root), name))
     taken: set[str] = set()
     for cell in notebook.cells:
         cell.source = cell.source.replace(PLACEHOLDER, address)
@@ -74,6 +77,28 @@ def read_source(root: Path, name: str) -> Any:
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     nbformat.validate(notebook)
     return notebook
+
+
+def _drop_badge(cell: Any) -> None:
+    """A badge that leads nowhere is none: nobody has said yet where the course is published."""
+    lines = cell.source.split("\n")
+    cell.source = "\n".join(line for line in lines if not ("colab" in line and PLACEHOLDER in line))
+
+
+def _add_links(cells: list[Any], links: str) -> None:
+    """The chapter's last words: below its last text, which nobody grades, or in a cell of their own."""
+    last = cells[-1]
+    if links and last.cell_type == "markdown" and "nbgrader" not in last.metadata:
+        last.source = f"{last.source.rstrip()}\n\n{links}"
+    elif links:
+        cells.append(nbformat.v4.new_markdown_cell(links))
+
+
+def _neighbors(names: list[str], name: str) -> str:
+    """Links to the chapter before and the chapter after."""
+    place = names.index(name) if name in names else len(names)
+    sides = [("Previous", names[max(place - 1, 0) : place]), ("Next", names[place + 1 : place + 2])]
+    return " | ".join(f"{side}: [{one}](../{one}/{one}.ipynb)" for side, ones in sides for one in ones)
 
 
 def _cell_id(cell: Any, taken: set[str]) -> str:

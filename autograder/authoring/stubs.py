@@ -9,6 +9,11 @@ from nbgrader.preprocessors import ClearSolutions as NbgraderClearSolutions
 _RAISE = "raise NotImplementedError()"
 
 
+def is_prediction(stub: str) -> bool:
+    """Whether what a learner finds is a form to fill in: it raises nothing."""
+    return "raise NotImplementedError" not in stub
+
+
 class ClearSolutions(NbgraderClearSolutions):
     """As nbgrader's, but a region at the left margin leaves no `raise`, so that Run All goes on past a prediction."""
 

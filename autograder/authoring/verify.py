@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from autograder.authoring.stubs import is_prediction
 from autograder.checks.grammar import CheckCell
 from autograder.engine.api import CellRun, Engine, Job, Run
 from autograder.grading.course import Chapter
@@ -85,6 +86,5 @@ def _constant_share(grammar: CheckCell, one: CellRun, two: CellRun) -> float:
 
 
 def _is_prediction(chapter: Chapter, exercise: str) -> bool:
-    """A prediction is a dict at the left margin; its release has no stub that raises."""
     answer = next(cell for cell in chapter.cells if cell.role == "answer" and cell.exercise == exercise)
-    return "raise NotImplementedError" not in answer.released
+    return is_prediction(answer.released)

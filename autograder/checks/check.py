@@ -5,22 +5,34 @@ A learner sees a small table; nbgrader sees a number of points. When a class is 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 from autograder.checks import verdict
+from autograder.checks.compare import NOT_ANSWERED
 from autograder.checks.observe import Observation, observe
 from autograder.checks.probe import DEFAULT_LIMIT, call
 from autograder.checks.score import Outcome, settle
+from autograder.checks.sealing import unseal
 from autograder.checks.seeds import PRACTICE
-from autograder.checks.table import CheckTable, Row, show_table
+from autograder.checks.table import CheckTable, Row, shows_html
+
+_passed: dict[
+    str, bool
+] = {}  # exercise to whether its last report was all pass: how far one is since the kernel started
 
 
 class Points(float):
-    """The value of a check cell: a number to nbgrader, which reads the plain text, and nothing more to see under the table."""
+    """The value of a check cell: a number to nbgrader, which reads the plain text; to people the table.
+
+    One output for both: a table shown apart would leave an empty prompt under it.
+    """
+
+    table: CheckTable
 
     def _repr_html_(self) -> str:
-        return ""
+        return self.table._repr_html_()
 
 
 class Check:
@@ -32,6 +44,8 @@ class Check:
         The exercise, for example "walk".
     points : float
         What the exercise is worth; at least 0.
+    of : int, optional
+        How many exercises the chapter has. The builder writes it; the table then says how many of them pass.
 
     Examples
     --------
@@ -40,8 +54,8 @@ class Check:
     >>> check.report()
     """
 
-    def __init__(self, name: str, points: float = 1.0) -> None:
-        self.name, self.points = name, float(points)
+    def __init__(self, name: str, points: float = 1.0, of: int | None = None) -> None:
+        self.name, self.points, self.of = name, float(points), of
         self._outcomes: list[Outcome] = []
         self._timed_out = False
 
@@ -57,6 +71,7 @@ class Check:
         atol: float | None = None,
         limit: float = DEFAULT_LIMIT,
         weight: float = 1.0,
+        empty: Any = verdict.NO_EMPTY_FORM,
     ) -> None:
         """Check that `thunk()` gives `expected`.
 
@@ -79,9 +94,15 @@ class Check:
             Seconds.
         weight : float
             Share of the points, relative to the other checks.
+        empty : None, bool, int, float or str, optional
+            What `thunk()` gives before anything was predicted. The builder writes it.
         """
         wanted = observe(expected)
-        self._run(label, thunk, lambda o: verdict.judge_value(o, wanted, rtol, atol), wrong, hint, limit, weight, True)
+
+        def judge(observed: Observation) -> str | None:
+            return verdict.judge_value(observed, wanted, rtol, atol, empty)
+
+        self._run(label, thunk, judge, wrong, hint, limit, weight, True)
 
     def that(
         self,
@@ -117,11 +138,27 @@ class Check:
         self._run(label, thunk, lambda o: verdict.judge_raises(o, names, match), wrong, hint, limit, weight, False)
 
     def report(self) -> float:
-        """Show the table and return the points earned: points x passed weight / total weight, between 0 and `points`."""
-        score = settle(self._outcomes, self.points)
+        """Return the points earned: points x passed weight / total weight, between 0 and `points`.
+
+        A notebook shows the value of a cell's last line, and that of a report is its table. Elsewhere the table is printed.
+        """
+        score = Points(settle(self._outcomes, self.points))
         rows = [Row(outcome.label, outcome.passed, outcome.message) for outcome in self._outcomes]
-        show_table(CheckTable(self.name, rows, self.points))
-        return Points(score)
+        score.table = CheckTable(self.name, rows, self.points, progress=self._progress(rows))
+        if not shows_html():
+            print(score.table)
+        return score
+
+    @staticmethod
+    def sealed(text: str) -> Any:
+        """What the builder sealed, so that opening a check cell gives no prediction away."""
+        return eval(unseal(text), {"math": math})  # the course's own text
+
+    def _progress(self, rows: list[Row]) -> tuple[int, int] | None:
+        if self.of is None:
+            return None
+        _passed[self.name] = all(row.passed for row in rows)
+        return sum(_passed.values()), self.of
 
     def _run(
         self,
@@ -149,6 +186,8 @@ def visible_message(
     observed: Observation, difference: str, wrong: verdict.Wrong, hint: str, is_value: bool = True
 ) -> str:
     """What a learner reads: how the value differs, then the sentence that explains it."""
+    if difference == NOT_ANSWERED:
+        return difference  # a hint would be half of the answer
     sentence = verdict.explanation(observed, wrong, hint, of_value=is_value)
     if not sentence or verdict.asks_for_input(observed):
         return sentence or difference

@@ -17,7 +17,8 @@ from typing import Any, Literal
 
 from autograder.checks.observe import MAX_ELEMENTS
 from autograder.checks.probe import DEFAULT_LIMIT
-from autograder.checks.verdict import ErrorName
+from autograder.checks.sealing import unseal
+from autograder.checks.verdict import NO_EMPTY_FORM, ErrorName
 
 BEGIN_HIDDEN = "### BEGIN HIDDEN TESTS"
 END_HIDDEN = "### END HIDDEN TESTS"
@@ -25,7 +26,7 @@ EXPECTED_MARK = "\x00expected"  #: suffix of the label under which `program(expe
 
 Kind = Literal["value", "that", "raises"]
 _OPTIONS = {
-    "value": {"wrong", "hint", "rtol", "atol", "limit", "weight"},
+    "value": {"wrong", "hint", "rtol", "atol", "limit", "weight", "empty"},
     "that": {"wrong", "hint", "limit", "weight"},
     "raises": {"match", "wrong", "hint", "limit", "weight"},
 }
@@ -103,6 +104,8 @@ class CheckCall:
         Exception names ("raises").
     wrong : tuple of (key, sentence)
         Keys as `checks.verdict.explanation` reads them.
+    empty : object
+        What the thunk gives before anything was predicted ("value").
     hidden : bool
         Whether the call stands between the hidden-test marks.
     """
@@ -120,6 +123,7 @@ class CheckCall:
     atol: float | None = None
     limit: float = DEFAULT_LIMIT
     weight: float = 1.0
+    empty: Any = NO_EMPTY_FORM
     hidden: bool = False
     line: int = 0
 
@@ -298,7 +302,7 @@ class _Parser:
         if len(node.targets) != 1 or not isinstance(target, ast.Name) or target.id != "check":
             raise GrammarError("the Check must be called `check`.", node.lineno)
         keywords = {keyword.arg: keyword.value for keyword in call.keywords}
-        if len(call.args) != 1 or set(keywords) != {"points"}:
+        if len(call.args) != 1 or set(keywords) - {"of"} != {"points"}:
             raise GrammarError("write `check = Check(name, points=N)`.", node.lineno)
         name, points = _literal(call.args[0], "the name"), _literal(keywords["points"], "points")
         if not isinstance(name, str) or not isinstance(points, (int, float)) or points < 0:
@@ -311,7 +315,9 @@ class _Parser:
         if len(call.args) != 3 or any(isinstance(arg, ast.Starred) for arg in call.args):
             raise GrammarError(f"write {_FORMS[kind]} and options by name.", line)
         options: dict[str, Any] = {}
+        call.args[2] = _opened(call.args[2])
         for keyword in call.keywords:
+            keyword.value = _opened(keyword.value)
             if keyword.arg not in _OPTIONS[kind]:
                 raise GrammarError(f"{_FORMS[kind]} has no option {keyword.arg!r}.", line)
             options[keyword.arg] = (
@@ -396,6 +402,20 @@ def _hidden_lines(source: str) -> Iterator[int]:
 
 def _is_call(node: ast.stmt, function: str) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == function
+
+
+def _opened(node: ast.expr) -> ast.expr:
+    """What `Check.sealed(...)` holds; any other expression as it is."""
+    if not isinstance(node, ast.Call) or ast.unparse(node.func) != "Check.sealed":
+        return node
+    try:
+        opened = ast.parse(unseal(_literal(node.args[0], "what is sealed")), mode="eval").body
+    except (SyntaxError, ValueError, TypeError, IndexError):
+        raise GrammarError("what is sealed here was not sealed by the builder.", node.lineno) from None
+    for inner in ast.walk(opened):
+        if isinstance(inner, ast.expr | ast.arg | ast.keyword):
+            inner.lineno = inner.end_lineno = node.lineno
+    return opened
 
 
 def _is_name_call(node: ast.expr, name: str) -> bool:

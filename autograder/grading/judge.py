@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from autograder.checks import verdict
 from autograder.checks.check import visible_message
+from autograder.checks.compare import NOT_ANSWERED, trouble_of
 from autograder.checks.grammar import EXPECTED_MARK, CheckCall, CheckCell
 from autograder.checks.observe import Observation
 from autograder.checks.score import Outcome, settle
@@ -105,7 +106,7 @@ def _verdict(call: CheckCall, observed: Observation, expected: Observation) -> s
     with _bounded():
         try:
             if call.kind == "value":
-                return verdict.judge_value(observed, expected, call.rtol, call.atol)
+                return verdict.judge_value(observed, expected, call.rtol, call.atol, call.empty)
             if call.kind == "that":
                 assert call.predicate is not None
                 return verdict.judge_that(observed, call.predicate)
@@ -131,8 +132,8 @@ def _message(call: CheckCall, difference: str, observations: Mapping[str, Observ
 
 def _hidden_message(call: CheckCall, observed: Observation) -> str:
     """The author's sentence, or one of ours: nothing that the run wrote."""
-    if verdict.known_mistake(observed, ((verdict.ErrorName("NotImplementedError"), "stub"),)):
-        return "Not written yet."
+    if trouble_of(observed) == NOT_ANSWERED:
+        return NOT_ANSWERED
     sentence = verdict.explanation(observed, call.wrong, call.hint, of_value=call.kind != "raises")
     if isinstance(observed, dict) and "timeout" in observed:
         return f"It ran for more than {call.limit:g} s and was stopped. {sentence}".rstrip()

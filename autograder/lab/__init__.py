@@ -10,6 +10,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from autograder.lab.figures import show_figures_as_svg
+
 _HOME = {
     "backward_contract": "lab.functions.contract",
     "backward_work": "lab.functions.backward",
@@ -60,3 +62,6 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return __all__
+
+
+show_figures_as_svg()

@@ -14,7 +14,7 @@ from autograder.grading.course import Chapter
 from benchmarks.colab.environment import PYTHON, Runtime
 
 RUNNER = Path(__file__).with_name("run_notebook.py")
-_TABLE = re.compile(r"^(.+?): (\d+) of (\d+) checks")
+_TABLE = re.compile(r"<caption[^>]*>([^<]+?): (\d+) of (\d+) checks")
 _MARK = re.compile(r"^[ \t]*### (?:BEGIN|END) SOLUTION[ \t]*\n?", re.MULTILINE)
 _ADDRESS = re.compile(r"git\+https://github\.com/[^\"'\\\s]+")
 
@@ -69,16 +69,16 @@ def faults(notebook: dict[str, Any], chapter: Chapter, runtime: Runtime) -> Iter
         good, total = tables.get(str(cell.exercise), (0, 0))
         if not total or good != total:
             yield f"{cell.exercise}: {good} of {total} checks shown as passed."
-    kinds = [kind for cell in notebook["cells"] for out in cell.get("outputs", ()) for kind in out.get("data", ())]
+    drawn = any(_is_drawing(out) for cell in notebook["cells"] for out in cell.get("outputs", ()))
     text = json.dumps(notebook)
-    if "draw_graph(" in text and ("image/svg+xml" in kinds) != runtime.dot:
+    if "draw_graph(" in text and drawn != runtime.dot:
         yield "no drawing was rendered." if runtime.dot else "a drawing was rendered without dot."
 
 
 def summary(notebook: dict[str, Any]) -> str:
     """Counts of what is shown."""
     outputs = [out for cell in notebook["cells"] for out in cell.get("outputs", ())]
-    drawings = sum("image/svg+xml" in out.get("data", ()) for out in outputs)
+    drawings = sum(map(_is_drawing, outputs))
     plots = sum("image/png" in out.get("data", ()) for out in outputs)
     return f"{len(list(_tables(notebook)))} tables, {drawings} drawings, {plots} plots"
 
@@ -96,11 +96,16 @@ def setup_seconds(notebook: dict[str, Any]) -> float:
     raise ValueError("The notebook has no cell with the grade_id setup.")
 
 
+def _is_drawing(output: dict[str, Any]) -> bool:
+    """Whether it is a graph: a plot has a PNG beside its SVG."""
+    kinds = output.get("data", {})
+    return "image/svg+xml" in kinds and "image/png" not in kinds
+
+
 def _tables(notebook: dict[str, Any]) -> Iterator[tuple[str, int, int]]:
     """Tables of checks that a browser would render: name, passed, all."""
     for cell in notebook["cells"]:
         for out in cell.get("outputs", ()):
-            data = out.get("data", {})
-            match = _TABLE.match("".join(data.get("text/plain", "")))
-            if match and "<table" in "".join(data.get("text/html", "")):
+            match = _TABLE.search("".join(out.get("data", {}).get("text/html", "")))
+            if match:
                 yield match[1], int(match[2]), int(match[3])

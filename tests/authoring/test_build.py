@@ -22,6 +22,7 @@ def test_the_release_has_stubs_and_no_secret(built_course):
         assert secret not in text
     cells = {cell["id"]: "".join(cell["source"]) for cell in json.loads(text)["cells"]}
     assert cells["double"].endswith("    # YOUR CODE HERE\n    raise NotImplementedError()")
+    assert "BEGIN SOLUTION" not in text
     assert cells["guess"] == 'guess: dict[str, int] = {"a": 0}\n# YOUR CODE HERE'
     assert "Nothing was doubled." in cells["check-double"]
 
@@ -41,7 +42,12 @@ def test_the_address_is_one_setting(course):
     write_source_notebook(course, NAME)
     release(course, NAME)
     text = (course / "notebooks" / NAME / f"{NAME}.ipynb").read_text()
-    assert "somebody/somewhere" in text and PLACEHOLDER not in text
+    assert text.count("somebody/somewhere") == 1 and "colab.research" in text and PLACEHOLDER not in text
+
+
+def test_without_an_address_there_is_no_badge(built_course):
+    text = (built_course / "notebooks" / NAME / f"{NAME}.ipynb").read_text()
+    assert "# A small chapter" in text and "colab" not in text
 
 
 @pytest.mark.parametrize(
@@ -96,7 +102,8 @@ def test_committed_notebooks_are_in_step(name, tmp_path):
     for file in ("nbgrader_config.py", "pyproject.toml"):
         (tmp_path / file).write_bytes((ROOT / file).read_bytes())
     (tmp_path / "source").mkdir()
-    (tmp_path / "source" / f"{name}.py").write_bytes((ROOT / "source" / f"{name}.py").read_bytes())
+    for one in CHAPTERS:  # a chapter links to its neighbors by their names
+        (tmp_path / "source" / f"{one}.py").write_bytes((ROOT / "source" / f"{one}.py").read_bytes())
     write_source_notebook(tmp_path, name)
     made = release(tmp_path, name)
     committed = ROOT / "notebooks" / name / f"{name}.ipynb"
@@ -107,10 +114,42 @@ def test_committed_notebooks_are_in_step(name, tmp_path):
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_a_chapter_opens_with_a_badge_and_one_setup_cell(name):
     first, *rest = read_source(ROOT, name).cells
-    assert f"github/{PLACEHOLDER}/blob/main/notebooks/{name}/{name}.ipynb" in first.source
+    text = (ROOT / "source" / f"{name}.py").read_text()
+    assert f"colab.research.google.com/github/{PLACEHOLDER}/blob/main/notebooks/{name}/{name}.ipynb" in text
+    assert "colab" not in first.source  # it would lead nowhere: nobody has said where the course is published
     code = [cell for cell in rest if cell.cell_type == "code"]
     assert code[0].metadata.nbgrader.grade_id == "setup" and code[0].metadata.nbgrader.locked
     assert "import autograder.lab" in code[0].source and "--no-deps" in code[0].source
+
+
+@pytest.mark.parametrize(
+    ("names", "links"),
+    [
+        (["01-a"], None),
+        (["01-a", "02-b"], "Next: [02-b](../02-b/02-b.ipynb)"),
+        (["00-z", "01-a", "02-b"], "Previous: [00-z](../00-z/00-z.ipynb) | Next: [02-b](../02-b/02-b.ipynb)"),
+        (["00-z", "01-a"], "Previous: [00-z](../00-z/00-z.ipynb)"),
+    ],
+)
+def test_a_chapter_ends_with_links_to_its_neighbors(tmp_path, names, links):
+    (tmp_path / "source").mkdir()
+    for name in names:
+        (tmp_path / "source" / f"{name}.py").write_text("# %% [markdown]\n# # Title\n")
+    assert read_source(tmp_path, "01-a").cells[-1].source == (f"# Title\n\n{links}" if links else "# Title")
+
+
+def test_links_stand_in_a_cell_of_their_own_where_the_last_one_is_graded(tmp_path):
+    mini_course.write_text(tmp_path, TEXT)
+    (tmp_path / "source" / "91-more.py").write_text("# %% [markdown]\n# # More\n")
+    *_, graded, links = read_source(tmp_path, NAME).cells
+    assert graded.metadata.nbgrader.grade and links.source == "Next: [91-more](../91-more/91-more.ipynb)"
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_no_chapter_writes_by_hand_what_the_builder_writes(name):
+    """Drop the line: links to the neighbors follow from the names of the chapters."""
+    ends = (ROOT / "source" / f"{name}.py").read_text().splitlines()[-12:]
+    assert not [line for line in ends if re.match(r"# (Next|Previous|Before): \[", line)]
 
 
 def test_environment_yml_has_what_pyproject_has():

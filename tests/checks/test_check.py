@@ -1,5 +1,7 @@
+import re
 import time
 import warnings
+from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -7,9 +9,12 @@ import torch
 from IPython.core.formatters import DisplayFormatter
 from nbgrader.utils import determine_grade
 
+from autograder.checks.compare import NOT_ANSWERED
+from autograder.checks.sealing import seal
 from autograder.checks.table import CheckTable, Row
 from autograder.checks.verdict import MISSING_RETURN
 from autograder.lab import Check
+from tests.contrast import contrast
 
 
 def double(n):
@@ -163,7 +168,7 @@ def test_an_exit_or_an_exception_fails_one_check(capsys):
     check("stub", lambda: (_ for _ in ()).throw(NotImplementedError()), 1)
     check("fine", lambda: 1, 1)
     assert check.report() == 1.0
-    assert "Not written yet." in capsys.readouterr().out
+    assert "Not answered yet." in capsys.readouterr().out
 
 
 def test_every_check_starts_from_its_own_seed(capsys):
@@ -195,12 +200,94 @@ def test_a_table_promises_no_points_unless_every_check_ran():
     assert CheckTable("x", rows, 3, 1.0).heading == "x: 1 of 2 checks, 1 of 3 points"
 
 
-def test_the_value_of_a_check_cell_is_a_number_to_nbgrader_and_nothing_more_to_see(capsys):
+def test_the_value_of_a_check_cell_is_a_number_to_nbgrader_and_the_table_to_people(monkeypatch, capsys):
+    formatter = DisplayFormatter()
+    monkeypatch.setattr("IPython.get_ipython", lambda: SimpleNamespace(display_formatter=formatter))
     check = Check("x", points=3)
     check("right", lambda: 1, 1)
     check("wrong", lambda: 1, 2)
-    data, _ = DisplayFormatter().format(check.report())
-    assert data == {"text/plain": "1.5", "text/html": ""}
+    data, _ = formatter.format(check.report())
+    assert capsys.readouterr().out == ""  # one output, not two
+    assert data["text/plain"] == "1.5" and "expected 2, got 1" in data["text/html"]
     cell = nbformat.v4.new_code_cell(outputs=[nbformat.v4.new_output("execute_result", data)])
     cell.metadata.nbgrader = {"grade": True, "solution": False, "points": 3}
     assert determine_grade(cell) == (1.5, 3.0)
+    formatter.active_types = ["text/plain"]  # as in a terminal
+    check.report()
+    assert "expected 2, got 1" in capsys.readouterr().out
+
+
+def stub(*_):
+    raise NotImplementedError()
+
+
+def shown(check, capsys):
+    check.report()
+    return capsys.readouterr().out.splitlines()
+
+
+def test_an_answer_that_is_still_the_stub_has_one_row_and_no_hint(capsys):
+    check = Check("stub", points=2)
+    check("value", lambda: stub(1), 4, hint="It is four.", wrong={2: "Nothing was doubled."})
+    check.that("predicate", lambda: [stub(1)], lambda v: v == [4], hint="It is four.")
+    check.raises("error", lambda: stub(None), TypeError, hint="Raise one.")
+    assert shown(check, capsys)[1:] == ["  open  Not answered yet."]
+
+
+def test_an_empty_prediction_is_compared_with_nothing(capsys):
+    guess = {"a": "", "b": 0, "c": None}
+    check = Check("guess", points=3)
+    for key, expected in (("a", "x"), ("b", 7), ("c", False)):
+        check(key, lambda key=key: guess[key], expected, empty=guess[key], hint="Seven, to be sure.")
+    assert shown(check, capsys)[1:] == ["  open  Not answered yet."]
+    guess |= {"b": 6, "c": False}
+    check = Check("guess", points=3)
+    check("a", lambda: guess["a"], "x", empty="")
+    check("b", lambda: guess["b"], 7, empty=0)
+    check("c", lambda: guess["c"], False, empty=None)
+    assert shown(check, capsys)[1:] == [
+        "  FAIL  a", "        Not answered yet.", "  FAIL  b", "        expected 7, got 6.", "  pass  c"
+    ]  # fmt: skip
+
+
+def test_an_error_that_names_its_reason_is_no_stub(capsys):
+    def unknown():
+        raise NotImplementedError("no kernel for this dtype")
+
+    check = Check("x", points=1)
+    check("value", unknown, 4, hint="Cast first.")
+    check.raises("error", unknown, TypeError)
+    lines = " ".join(shown(check, capsys))
+    assert lines.count("no kernel for this dtype") == 2 and "Cast first." in lines and "Not answered" not in lines
+
+
+def test_a_table_says_how_many_exercises_of_the_chapter_pass(monkeypatch, capsys):
+    monkeypatch.setattr("autograder.checks.check._passed", {})
+
+    def report(name, value):
+        check = Check(name, points=1, of=3)
+        check("four", lambda: value, 4)
+        return shown(check, capsys)[-1]
+
+    assert [report("a", 4), report("b", 3), report("b", 4), report("b", 4), report("a", 5)] == [
+        f"{number} of 3 exercises pass." for number in (1, 1, 2, 2, 1)
+    ]
+
+
+def test_what_is_sealed_cannot_be_read_and_can_be_opened():
+    text = """{'a': "The graph is left.", (lambda v: v > math.pi): "More."}"""
+    sealed = seal(text, "q1")
+    assert "graph" not in sealed and sealed != seal(text, "q2")
+    first, second = Check.sealed(sealed).items()
+    assert first == ("a", "The graph is left.") and second[0](4) and not second[0](3)
+    with pytest.raises(ValueError):
+        Check.sealed("'b'")
+
+
+def test_every_mark_of_a_table_can_be_read_on_any_page():
+    rows = [Row("a", True), Row("b", False, "expected 1, got 2")]
+    tables = [CheckTable("x", rows, 1), CheckTable("x", [Row("a", False, NOT_ANSWERED)], 1, progress=(0, 2))]
+    marks = re.findall(r"background:(#\w+);color:(#\w+)", "".join(table._repr_html_() for table in tables))
+    assert len(marks) == 3 and all(contrast(*pair) >= 4.5 for pair in marks)
+    bare = [re.sub(r"<span style=.*?</span>", "", table._repr_html_()) for table in tables]
+    assert not any(re.search(r"color|background", html) for html in bare)  # the rest has the page's own colors

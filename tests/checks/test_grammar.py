@@ -3,6 +3,7 @@ import math
 import pytest
 
 from autograder.checks.grammar import EXPECTED_MARK, GrammarError, parse, visible
+from autograder.checks.sealing import seal
 from autograder.checks.verdict import ErrorName
 
 CELL = """
@@ -146,3 +147,24 @@ def test_a_predicate_may_comprehend_and_nest():
     )
     assert cell.calls[0].predicate([1, 2]) and not cell.calls[0].predicate([2, 1])
     assert math.isclose(1, 1)
+
+
+def test_what_the_builder_sealed_is_what_was_written():
+    plain = 'check("two", lambda: double(2), 4, wrong={2: "Secret sentence."}, hint="Secret hint.")'
+    expected, wrong, hint = (
+        f"Check.sealed({seal(text, 'two')!r})" for text in ("4", "{2: 'Secret sentence.'}", "'Secret hint.'")
+    )
+    sealed = f'check("two", lambda: double(2), {expected}, wrong={wrong}, hint={hint}, empty=0)'
+    assert plain in CELL
+    one, two = parse(CELL), parse(CELL.replace(plain, sealed).replace("points=3)", "points=3, of=7)"))
+    assert two.calls[0].empty == 0
+    assert [(c.label, c.expected, c.wrong, c.hint, c.line) for c in one.calls] == [
+        (c.label, c.expected, c.wrong, c.hint, c.line) for c in two.calls
+    ]
+    assert one.program(expected=True) == two.program(expected=True)
+
+
+@pytest.mark.parametrize("inside", ['"no seal"', "7", ""])
+def test_a_broken_seal_is_one_sentence(inside):
+    with pytest.raises(GrammarError, match="seal"):
+        parse(f'check = Check("x", points=1)\ncheck("a", lambda: 1, Check.sealed({inside}))\ncheck.report()')

@@ -238,7 +238,7 @@ def test_check_judges_a_notebook_and_a_file_of_answers(course, autograder_here):
         and "guess: not in this file" in half.stdout
     )
     stub = autograder_here(course, "check", NAME)
-    assert stub.returncode == 1 and "Not written yet." in stub.stdout
+    assert stub.returncode == 1 and "Not answered yet." in stub.stdout
 
 
 @pytest.mark.parametrize(

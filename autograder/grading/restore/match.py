@@ -48,8 +48,9 @@ class Match:
 
 
 def normal(source: str) -> str:
-    """The text without trailing spaces and without blank lines around it."""
-    return "\n".join(line.rstrip() for line in source.strip().split("\n"))
+    """The text without trailing spaces, without blank lines around it and without the title that Colab shows over it."""
+    first, *rest = lines = [line.rstrip() for line in source.strip().split("\n")]
+    return "\n".join(rest if first.startswith("#@title") else lines)
 
 
 def checks_something(source: str) -> str | None:

@@ -13,17 +13,16 @@ from autograder.lab.graph.fold import runs
 from autograder.lab.graph.legend import caption_and_legend
 from autograder.lab.graph.names import names_in
 from autograder.lab.graph.read import GraphFacts, read_graph
-from autograder.lab.graph.style import DARK, FONT, LIGHT, Options, Style, dark_overlay
+from autograder.lab.graph.style import DARK, FONT, LIGHT, Options, Style, follow_page
 from autograder.lab.machine.runtime import NO_DOT, find_dot
 
 _MANY = 24  # nodes from which on the drawing gets tighter
-_SCOPE = "autograd-graph"
 
 
 class Drawing(graphviz.Digraph):
     """A `graphviz.Digraph` that shows itself in any front end, with or without a program to draw it."""
 
-    follows_reader = False  # light or dark as the reader's browser asks
+    follows_page = False  # light or dark as the page is
 
     def svg(self) -> str | None:
         """The drawing as SVG text, or None where no `dot` program works."""
@@ -33,10 +32,8 @@ class Drawing(graphviz.Digraph):
             text = self.pipe(format="svg", encoding="utf-8", quiet=True)
         except (OSError, RuntimeError, graphviz.CalledProcessError):
             return None
-        if self.follows_reader:
-            head, tag, rest = text.partition("<svg ")
-            opening, close, body = rest.partition(">")
-            text = f'{head}{tag}class="{_SCOPE}" {opening}{close}{dark_overlay(_SCOPE)}{body}'
+        if self.follows_page:
+            text = follow_page(text)
         return text
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str]:
@@ -109,7 +106,7 @@ def draw_graph(
     notes : mapping, optional
         A line of your own under the name of a node, by node.
     theme : {"auto", "light", "dark"}
-        "auto" follows the reader's browser and is light in files.
+        "auto" follows the page that shows the drawing and is light in files.
     versions : bool
         Show the version counter of each saved tensor and leaf. One that changed since it was saved is always shown.
     values : bool
@@ -157,7 +154,7 @@ def draw_graph(
             "fontcolor": palette["muted"],
         },
     )
-    drawing.follows_reader = theme == "auto"
+    drawing.follows_page = theme == "auto"
     folded = len(facts.nodes) >= _MANY and not (values or none_edges) if fold is None else fold
     boxes = runs(facts) if folded else [[number] for number in range(len(facts.nodes))]
     for run in boxes:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from html import escape
 
 from autograder.lab.graph.read import GraphFacts, NodeFacts, Saved
+from autograder.lab.theme import DARK_PAGE, LIGHT_PAGE, adaptive
 
 FONT = "Helvetica"
 LEVELS = 4  # of amber
@@ -19,9 +20,9 @@ _SIDE = " "  # room between text and line; a cell has no padding of one side onl
 
 # Roles and their colors. Every value of one palette is unique, so that the dark one can be laid over a light drawing.
 LIGHT = {
-    "page": "#ffffff",
+    "page": LIGHT_PAGE,
     "ink": "#182230",
-    "muted": "#5d6b7e",
+    "muted": "#4f5b6c",
     "edge": "#7b8798",
     "op": "#f4f6f9",
     "op_line": "#aab4c2",
@@ -37,12 +38,12 @@ LIGHT = {
     "custom_line": "#8361d6",
     "root_line": "#2458c5",
     "name": "#1f4fb4",
-    "wrong": "#c4281c",
+    "wrong": "#a81e13",
 }
 DARK = {
-    "page": "#12161c",
+    "page": DARK_PAGE,
     "ink": "#eef2f7",
-    "muted": "#a0abba",
+    "muted": "#c3ccd8",
     "edge": "#8c98a8",
     "op": "#222933",
     "op_line": "#566273",
@@ -57,8 +58,8 @@ DARK = {
     "leaf_text": "#8fe0ae",
     "custom_line": "#9f85e6",
     "root_line": "#6f9cf5",
-    "name": "#8db4ff",
-    "wrong": "#ff7b6e",
+    "name": "#aecbff",
+    "wrong": "#ffbab1",
 }
 
 
@@ -259,10 +260,7 @@ def _count(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
-def dark_overlay(scope: str) -> str:
-    """A style sheet that turns a light drawing dark where the reader's browser asks for dark."""
-    rules = []
-    for role, light in LIGHT.items():
-        for attribute in ("fill", "stroke"):
-            rules.append(f'.{scope} [{attribute}="{light}"]{{{attribute}:{DARK[role]}}}')
-    return f"<style>@media (prefers-color-scheme: dark){{{''.join(rules)}}}</style>"
+def follow_page(svg: str) -> str:
+    """A light drawing that turns dark with its page."""
+    selectors = (('[fill="{}"]', "fill"), ('[stroke="{}"]', "stroke"))
+    return adaptive(svg, "autograd-graph", {color: DARK[role] for role, color in LIGHT.items()}, selectors)

@@ -11,9 +11,7 @@ A measurement that nobody has recorded yet shows nothing: its section says in wo
 
 from __future__ import annotations
 
-import base64
 import html
-import io
 import json
 import re
 from collections.abc import Mapping
@@ -21,6 +19,8 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
+
+from autograder.lab.figures import image
 
 FILE = Path(__file__).with_name("recordings.json")
 _ACROSS = 4  # panels of a figure beside each other
@@ -230,10 +230,7 @@ class RecordingView:
         figure = self.recording.plot()
         if figure is None:
             return ""
-        png = io.BytesIO()
-        figure.savefig(png, format="png", dpi=110)
-        text = base64.b64encode(png.getvalue()).decode()
-        return f'<img alt="The figures of the table as bars." src="data:image/png;base64,{text}">'
+        return image(figure, "The figures of the table as bars.")
 
 
 def show_recording(name: str, *, file: Path | None = None) -> RecordingView | None:

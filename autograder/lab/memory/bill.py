@@ -1,4 +1,4 @@
-"""One bill for one forward pass: from the figure predicted by hand to the allocator's peak, with the rest named."""
+"""One bill for one forward pass: from the figure predicted by hand to the measured peak, with the rest named."""
 
 from __future__ import annotations
 
@@ -19,8 +19,17 @@ _STEPS = (
     "packed, every save",
     "without parameters",
     "one row per storage",
-    "peak of the allocator",
 )
+PEAK_ON_CPU = "peak, by the tracer"
+PEAK_ON_GPU = "peak, by the allocator"
+# Color, hatch and legend of each kind of bar.
+_LOOK = {
+    "hand": ("#8c8c8c", None, "predicted by hand"),
+    "kept": ("#4c72b0", None, "seen by the hooks"),
+    "less": ("#c44e52", "////", "kept, but not allocated then"),
+    "more": ("#dd8452", None, "allocated then, but not kept"),
+    "peak": ("#2f4b7c", None, "alive at the peak"),
+}
 
 
 @dataclass(frozen=True)
@@ -31,7 +40,8 @@ class Reconciliation:
     ----------
     steps : dict of str to int
         "predicted by hand" (absent when nothing was predicted), "packed, every save", "without parameters",
-        "one row per storage", "peak of the allocator".
+        "one row per storage", and the peak: "peak, by the allocator" where the run allocated on a GPU, else "peak, by the
+        tracer", which sees what tensors own and no scratch memory inside a kernel.
     residual : dict of str to int
         Signed bytes by name; they sum to the peak minus the storages.
     """
@@ -41,39 +51,55 @@ class Reconciliation:
 
     def __str__(self) -> str:
         lines = [f"{name:<44}{nbytes:>16,}" for name, nbytes in self.steps.items()]
-        gap = self.steps[_STEPS[4]] - self.steps[_STEPS[3]]
-        lines.append(f"{'residual: peak minus storages':<44}{gap:>+16,}")
+        lines.append(f"{'residual: peak minus storages':<44}{self.peak - self.kept:>+16,}")
         lines += [f"    {name:<40}{nbytes:>+16,}" for name, nbytes in self.residual.items()]
         return "\n".join(lines)
 
+    @property
+    def kept(self) -> int:
+        """Bytes kept for backward, one row per storage."""
+        return self.steps[_STEPS[3]]
+
+    @property
+    def peak(self) -> int:
+        """Bytes alive at the highest moment, by whoever measured it."""
+        return next(reversed(self.steps.values()))
+
     def plot(self) -> Any:
-        """Draw the figures as horizontal bars, the last one stacked from storages and residual.
+        """Draw a waterfall: each figure a bar, and between the last two each part of the residual where it belongs.
 
         Returns
         -------
         matplotlib.figure.Figure
         """
         import matplotlib.pyplot as plt
+        from matplotlib.patches import Patch
 
         unit, name = scale(max(self.steps.values()))
-        figure, axes = plt.subplots(figsize=(8, 3.2), layout="constrained", facecolor="white")
-        for row, nbytes in enumerate(self.steps.values()):
-            axes.barh(row, nbytes / unit, color="#4c72b0" if row else "#8c8c8c", height=0.6)
-            axes.text(nbytes / unit, row, f" {nbytes:,} B", va="center", fontsize=9)
-        # The last bar once more: what the ledger explains, less what is older than the run, then every rest on top.
-        row = len(self.steps) - 1
-        negative = sum(nbytes for nbytes in self.residual.values() if nbytes < 0)
-        left = (self.steps[_STEPS[3]] + negative) / unit
-        rests = [(label, nbytes) for label, nbytes in self.residual.items() if nbytes > 0]
-        for (label, nbytes), color in zip(rests, ("#dd8452", "#ccb974", "#c44e52", "#937860"), strict=False):
-            axes.barh(row, nbytes / unit, left=left, color=color, height=0.6, label=label)
-            left += nbytes / unit
-        axes.set_yticks(range(len(self.steps)), list(self.steps))
+        *counted, last = self.steps
+        bars = [(step, 0, self.steps[step], "hand" if step == _STEPS[0] else "kept") for step in counted]
+        end = self.kept
+        for label, nbytes in self.residual.items():
+            bars.append((label, end, nbytes, "more" if nbytes > 0 else "less"))
+            end += nbytes
+        bars.append((last, 0, self.peak, "peak"))
+
+        figure, axes = plt.subplots(figsize=(9, 0.8 + 0.36 * len(bars)), layout="constrained", facecolor="white")
+        for row, (_, start, nbytes, kind) in enumerate(bars):
+            color, hatch, _ = _LOOK[kind]
+            axes.barh(row, nbytes / unit, left=start / unit, color=color, hatch=hatch, edgecolor="white", height=0.65)
+            sign = "+" if kind == "more" else ""
+            right = max(start, start + nbytes) / unit
+            axes.text(right, row, f" {sign}{nbytes / unit:,.1f} {name}", va="center", fontsize=9)
+        axes.set_yticks(range(len(bars)), [label for label, *_ in bars], fontsize=9)
         axes.invert_yaxis()
         axes.set_xlabel(name)
-        axes.margins(x=0.22)
-        if rests:
-            axes.legend(title="alive at the peak, not saved", fontsize=8, title_fontsize=8)
+        axes.margins(x=0.18)
+        axes.spines[["top", "right"]].set_visible(False)
+        shown = dict.fromkeys(kind for *_, kind in bars)
+        looks = [_LOOK[kind] for kind in shown]
+        handles = [Patch(facecolor=color, hatch=hatch, edgecolor="white", label=label) for color, hatch, label in looks]
+        figure.legend(handles=handles, fontsize=8, loc="outside lower center", ncols=len(handles))
         plt.close(figure)  # the caller shows it; nothing is drawn twice
         return figure
 
@@ -99,8 +125,9 @@ def reconcile(
     ledger = saved_ledger(fn, *args, params=params)
     seen, fresh = _traced(fn, *args)
     peak = seen.peak if seen.device_peak is None else seen.device_peak
-    figures = (predicted, ledger.packed_bytes, ledger.activation_bytes, ledger.storage_bytes, peak)
+    figures = (predicted, ledger.packed_bytes, ledger.activation_bytes, ledger.storage_bytes)
     steps = {name: nbytes for name, nbytes in zip(_STEPS, figures, strict=True) if nbytes is not None}
+    steps[PEAK_ON_CPU if seen.device_peak is None else PEAK_ON_GPU] = peak
 
     residual: dict[str, int] = {}
     if older := ledger.storage_bytes - fresh:

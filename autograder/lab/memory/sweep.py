@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -52,14 +52,25 @@ def sweep_segments(step: Callable[[int], Any], segments: Iterable[int], repeats:
     return [Point(*point) for point in zip(settings, peaks, map(median, times), strict=True)]
 
 
-def plot_sweep(points: Sequence[Point], model: Callable[[int], float] | None = None, title: str = "") -> Any:
-    """Draw bytes (left axis) and time (right axis) against the number of segments.
+def plot_sweep(
+    peaks: Mapping[int, int],
+    model: Callable[[int], float] | None = None,
+    plain: int | None = None,
+    unit: tuple[int, str] | None = None,
+    title: str = "",
+) -> Any:
+    """Draw the peak against the number of segments, on two logarithmic axes: a law of powers is a straight line there.
 
     Parameters
     ----------
-    points : sequence of Point
+    peaks : mapping of int to int
+        Number of segments to measured bytes.
     model : callable, optional
-        Predicted bytes for a number of segments, drawn as a dashed curve.
+        Predicted bytes for a number of segments, drawn as a line behind the measured dots.
+    plain : int, optional
+        Measured bytes without any checkpoint, drawn across.
+    unit : (int, str), optional
+        Bytes per unit and the unit's name; KiB, MiB or GiB unless given.
     title : str
 
     Returns
@@ -67,22 +78,36 @@ def plot_sweep(points: Sequence[Point], model: Callable[[int], float] | None = N
     matplotlib.figure.Figure
     """
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter
 
-    unit, name = scale(max(point.peak for point in points))
-    counts = [point.segments for point in points]
+    size, name = unit or scale(max(peaks.values()))
+    counts = sorted(peaks)
     figure, axes = plt.subplots(figsize=(8, 3.6), layout="constrained", facecolor="white")
-    axes.plot(counts, [point.peak / unit for point in points], "o-", color="#4c72b0", label="peak, measured")
+    if plain is not None:
+        axes.axhline(plain / size, color="#8c8c8c", linestyle=":", label=f"no checkpoint: {plain / size:,.4g}")
     if model is not None:
-        axes.plot(counts, [model(count) / unit for count in counts], "--", color="#2f4b7c", label="peak, model")
+        line = range(counts[0], counts[-1] + 1)
+        axes.plot(line, [model(count) / size for count in line], color="#dd8452", label="model")
+    axes.plot(counts, [peaks[count] / size for count in counts], "o", color="#2f4b7c", label="measured")
+    best = min(counts, key=lambda count: peaks[count])
+    axes.annotate(
+        f"{peaks[best] / size:,.4g}", (best, peaks[best] / size), xytext=(0, -14), textcoords="offset points",
+        ha="center", fontsize=9, color="#2f4b7c",
+    )  # fmt: skip
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.xaxis.set_major_locator(FixedLocator(counts))
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.4g}"))
+        axis.set_minor_formatter(NullFormatter())
+    axes.minorticks_off()
+    low, high = min(peaks.values()) / size, max([*peaks.values(), plain or 0]) / size
+    axes.set_ylim(0.6 * low, 1.5 * high)
     axes.set_xlabel("segments")
-    axes.set_ylabel(f"peak, {name}", color="#4c72b0")
-    axes.set_ylim(bottom=0)
-    clock = axes.twinx()
-    clock.plot(counts, [1e3 * point.seconds for point in points], "s:", color="#dd8452", label="time")
-    clock.set_ylabel("forward and backward, ms", color="#dd8452")
-    clock.set_ylim(bottom=0)
-    handles = axes.get_legend_handles_labels(), clock.get_legend_handles_labels()
-    axes.legend(handles[0][0] + handles[1][0], handles[0][1] + handles[1][1], fontsize=8, loc="lower right")
+    axes.set_ylabel(f"peak, {name}")
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize=8)
     if title:
         axes.set_title(title, fontsize=10)
     plt.close(figure)  # the caller shows it; nothing is drawn twice

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
-from .peak import Trace
+from .peak import Piece, Trace
+
+_NAMED = 3  # kinds of tensors that the label of a peak names; the rest is summed up
 
 
-def plot_timeline(trace: Trace, peaks: int = 3, title: str = "", axes: Any = None) -> Any:
-    """Draw how many bytes are alive after each operation, and name the operations at the highest peaks.
+def plot_timeline(traces: Trace | Mapping[str, Trace], title: str = "") -> Any:
+    """Draw how many bytes are alive after each operation, and say what is alive at the peak.
 
     Parameters
     ----------
-    trace : Trace
-        From `lab.trace`.
-    peaks : int
-        How many local peaks carry the name of their operation.
+    traces : Trace or mapping of str to Trace
+        From `lab.trace`. Several are drawn below each other, on one axis of operations and one of bytes, so that a longer
+        run is longer and a higher one higher.
     title : str
-    axes : matplotlib.axes.Axes, optional
-        Draw here; else a new figure is made.
+        Above a single trace; several carry their names.
 
     Returns
     -------
@@ -26,53 +28,71 @@ def plot_timeline(trace: Trace, peaks: int = 3, title: str = "", axes: Any = Non
     """
     import matplotlib.pyplot as plt
 
-    fresh = axes is None
-    if fresh:
-        figure, axes = plt.subplots(figsize=(9, 3.4), layout="constrained", facecolor="white")
-    else:
-        figure = axes.figure
-    unit, name = scale(trace.peak)
+    panels = {title: traces} if isinstance(traces, Trace) else dict(traces)
+    unit, name = scale(max(trace.peak for trace in panels.values()))
+    highest = max(1, max(trace.peak for trace in panels.values())) / unit
+    longest = max(1, max(len(trace.moments) for trace in panels.values()))
+    height = 0.7 + 2.7 * len(panels) if len(panels) == 1 else 0.7 + 2.1 * len(panels)
+    figure, rows = plt.subplots(
+        len(panels),
+        figsize=(9, height),
+        sharex=True,
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
+        facecolor="white",
+    )
+    for axes, (label, trace) in zip(rows[:, 0], panels.items(), strict=True):
+        _draw(axes, trace, unit, name)
+        axes.set_title(label, fontsize=10, loc="left", pad=16 if trace.moments else None)
+        axes.set_ylabel(f"alive, {name}")
+    axes.set_xlabel("operation")
+    axes.set_xlim(0, longest)
+    axes.set_ylim(0, 1.45 * highest)  # room for the labels above every curve
+    plt.close(figure)  # the caller shows it; nothing is drawn twice
+    return figure
+
+
+def _draw(axes: Any, trace: Trace, unit: int, name: str) -> None:
     live = [moment.live / unit for moment in trace.moments]
+    live += live[-1:]  # the last operation has a width, too
     axes.step(range(len(live)), live, where="post", color="#4c72b0")
     axes.fill_between(range(len(live)), live, step="post", color="#4c72b0", alpha=0.15)
     split = next((i for i, moment in enumerate(trace.moments) if moment.phase == "backward"), None)
     if split is not None:
-        axes.axvspan(split, max(len(live) - 1, split), color="#dd8452", alpha=0.12)
-        axes.text(split, 0.02, " backward", transform=axes.get_xaxis_transform(), color="#a04000", fontsize=9)
-        axes.text(0, 0.02, "forward", transform=axes.get_xaxis_transform(), color="#2f4b7c", fontsize=9)
-    for i in highest(trace, peaks):
-        moment = trace.moments[i]
-        axes.annotate(
-            f"{moment.op}\n{moment.live:,} B",
-            (i, live[i]),
-            textcoords="offset points",
-            xytext=(0, 5),
-            ha="center",
-            fontsize=8,
-        )
-    axes.margins(y=0.22)
-    axes.set_ylim(bottom=0)
-    axes.set_xlabel("operation")
-    axes.set_ylabel(f"live memory, {name}")
-    if title:
-        axes.set_title(title, fontsize=10)
-    if fresh:
-        plt.close(figure)  # the caller shows it; nothing is drawn twice
-    return figure
+        axes.axvspan(split, len(trace.moments), color="#dd8452", alpha=0.12)
+        above = {"transform": axes.get_xaxis_transform(), "fontsize": 9, "va": "bottom"}
+        axes.text(0, 1.01, "forward", color="#2f4b7c", **above)
+        axes.text(split, 1.01, "backward", color="#a04000", **above)
+    if not trace.peak:
+        return
+    at = next(i for i, moment in enumerate(trace.moments) if moment.live == trace.peak)
+    axes.annotate(
+        f"peak {_size(trace.peak, unit)} {name}, in {trace.moments[at].op}. Alive: {alive(trace.at_peak, unit, name)}",
+        (at + 0.5, live[at]),
+        xytext=(0.5, 0.94),
+        textcoords="axes fraction",
+        ha="center",
+        va="top",
+        fontsize=8,
+        arrowprops={"arrowstyle": "-", "color": "#5d6b7e", "lw": 0.8, "relpos": (0.5, 0.0)},
+    )
 
 
-def highest(trace: Trace, count: int) -> list[int]:
-    """Indices of the highest local peaks, highest first, no two closer than a twentieth of the run."""
-    live = [moment.live for moment in trace.moments]
-    near = max(1, len(live) // 20)
-    chosen: list[int] = []
-    for i in sorted(range(len(live)), key=lambda i: -live[i]):
-        if len(chosen) == count:
-            break
-        top = live[i] == max(live[max(0, i - near) : i + near + 1])
-        if top and live[i] and all(abs(i - j) > near for j in chosen):
-            chosen.append(i)
-    return chosen
+def alive(pieces: list[Piece], unit: int, name: str) -> str:
+    """Which operations made the tensors that are alive, and their bytes, largest first."""
+    nbytes: Counter[str] = Counter()
+    count = Counter(piece.op for piece in pieces)
+    for piece in pieces:
+        nbytes[piece.op] += piece.nbytes
+    named = nbytes.most_common(_NAMED)
+    parts = [f"{count[op]} from {op} ({_size(size, unit)})" for op, size in named]
+    rest = sum(nbytes.values()) - sum(size for _, size in named)
+    return ", ".join(parts) + (f", others ({_size(rest, unit)} {name})" if rest else f" {name}")
+
+
+def _size(nbytes: int, unit: int) -> str:
+    return f"{nbytes / unit:,.1f}".removesuffix(".0")
 
 
 def scale(nbytes: int) -> tuple[int, str]:

@@ -93,11 +93,14 @@ class Bill:
         The sum of what was alive at the peak. A gradient that comes later is in `parts` and not in the peak.
     at_peak : str
         The operation that reached the peak.
+    alive : dict of str to int
+        The peak by kind: of each of the `KINDS`, how much was alive then. Adds up to `peak`.
     """
 
     parts: dict[str, int]
     peak: int
     at_peak: str
+    alive: dict[str, int]
 
 
 def training_bill(model: nn.Module, loss_fn: Callable[[], Tensor], optimizer: torch.optim.Optimizer) -> Bill:
@@ -151,25 +154,30 @@ def training_bill(model: nn.Module, loss_fn: Callable[[], Tensor], optimizer: to
 
     trace = tracer.run(traced)
     saved, grads = {id(p): p for p in packed if p is not None}, {id(p): p for p in gradients if p is not None}
-    rest = sum(p.nbytes for p in trace.at_peak if id(p) not in saved and id(p) not in grads)
-    parts = {
+    alive = {
         "weights": weights,
-        "gradients": sum(p.nbytes for p in grads.values()),
+        "gradients": sum(p.nbytes for p in trace.at_peak if id(p) in grads),
         "optimizer state": state,
+        "activations": sum(p.nbytes for p in trace.at_peak if id(p) in saved and id(p) not in grads),
+        "temporaries": sum(p.nbytes for p in trace.at_peak if id(p) not in saved and id(p) not in grads),
+    }
+    parts = alive | {
+        "gradients": sum(p.nbytes for p in grads.values()),
         "activations": sum(p.nbytes for p in saved.values()),
-        "temporaries": rest,
     }
     top = max(trace.moments, key=lambda moment: moment.live)
-    return Bill(parts, weights + state + trace.peak, f"{top.op} ({top.phase})")
+    return Bill(parts, weights + state + trace.peak, f"{top.op} ({top.phase})", alive)
 
 
-def plot_bills(bills: Mapping[str, Mapping[str, int]], title: str = "") -> Any:
+def plot_bills(bills: Mapping[str, Mapping[str, int]], peak: int | None = None, title: str = "") -> Any:
     """Draw bills as stacked bars of bytes.
 
     Parameters
     ----------
     bills : mapping
         For each bar its name and bytes by kind; every bar has the same kinds, in the same order.
+    peak : int, optional
+        Bytes alive at once; a line across all bars, so that one sees which bars go beyond it.
     title : str
 
     Returns
@@ -178,18 +186,24 @@ def plot_bills(bills: Mapping[str, Mapping[str, int]], title: str = "") -> Any:
     """
     import matplotlib.pyplot as plt
 
-    unit, name = scale(max(sum(parts.values()) for parts in bills.values()))
-    figure, axes = plt.subplots(figsize=(8.5, 0.9 + 0.55 * len(bills)), layout="constrained", facecolor="white")
+    longest = max(sum(parts.values()) for parts in bills.values())
+    unit, name = scale(longest)
+    figure, axes = plt.subplots(figsize=(8.5, 1.3 + 0.55 * len(bills)), layout="constrained", facecolor="white")
     for row, parts in enumerate(bills.values()):
         left = 0.0
         for (kind, nbytes), color in zip(parts.items(), _COLORS, strict=False):
             axes.barh(row, nbytes / unit, left=left, height=0.6, color=color, label=kind if row == 0 else None)
             left += nbytes / unit
-        axes.text(left, row, f" {sum(parts.values()):,} B", va="center", fontsize=9)
+        axes.text(left + longest / unit / 100, row, f"{sum(parts.values()) / unit:,.2f}", va="center", fontsize=9)
+    if peak is not None:
+        axes.axvline(peak / unit, color="#1f2328", lw=1.2, ls="--")
+        mark: dict[str, Any] = {"xytext": (0, 2), "textcoords": "offset points", "ha": "center", "va": "bottom"}
+        axes.annotate("peak", (peak / unit, 1), xycoords=axes.get_xaxis_transform(), fontsize=9, **mark)
     axes.set_yticks(range(len(bills)), list(bills))
     axes.invert_yaxis()
     axes.set_xlabel(name)
-    axes.margins(x=0.18)
+    axes.set_xlim(0, 1.12 * longest / unit)
+    axes.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside upper center", ncol=len(_COLORS), fontsize=8, frameon=False)
     if title:
         axes.set_title(title, fontsize=10, loc="left")

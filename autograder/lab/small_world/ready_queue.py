@@ -24,6 +24,10 @@ _MEANING = {
 }
 
 
+_TOO_NEAR = 0.45  # an arrow that passes a node so closely seems to end there, or vanishes behind it
+_ROUND = 0.42  # how far it bends then
+
+
 @dataclass(frozen=True)
 class Frame:
     """What the graph looks like while one node runs.
@@ -117,10 +121,8 @@ def _draw_frame(
     axes: Axes, i: int, frame: Frame, places: dict[Node, tuple[float, float]], called: Mapping[Node | None, str]
 ) -> None:
     for node, (x, y) in places.items():
-        following = [n for n in node.next if n is not None]
-        for k, target in enumerate(following):
-            bend = 0.18 * (k - (following.count(target) - 1) / 2) if following.count(target) > 1 else 0.0
-            style: dict[str, Any] = {"arrowstyle": "-|>", "color": "#8b949e", "shrinkA": 13, "shrinkB": 13}
+        for target, bend in _bends(node, places):
+            style: dict[str, Any] = {"arrowstyle": "-|>", "color": "#6e7781", "shrinkA": 13, "shrinkB": 13}
             axes.annotate("", places[target], (x, y), arrowprops=style | {"connectionstyle": f"arc3,rad={bend}"})
     for node, (x, y) in places.items():
         state = _state(frame, node)
@@ -137,6 +139,24 @@ def _draw_frame(
     xs, ys = zip(*places.values(), strict=True)
     axes.set_xlim(min(xs) - 0.6, max(xs) + 0.6)
     axes.set_ylim(min(ys) - 0.5, max(ys) + 0.5)
+
+
+def _bends(node: Node, places: Mapping[Node, tuple[float, float]]) -> list[tuple[Node, float]]:
+    """The targets of a node's edges, and how far each arrow bends: apart from its twin, and round a node that stands in its way."""
+    following = [n for n in node.next if n is not None]
+    bends = []
+    for k, target in enumerate(following):
+        twins = following.count(target)
+        bend = 0.18 * (2 * k - 1) if twins > 1 else 0.0
+        (x, y), (to_x, to_y) = places[node], places[target]
+        for other, (at_x, at_y) in places.items():
+            if other not in (node, target) and to_y < at_y < y:
+                line = x + (to_x - x) * (at_y - y) / (to_y - y)
+                if abs(line - at_x) < _TOO_NEAR:
+                    # To the right where the node stands left of the straight line, else to the left.
+                    bend = _ROUND if at_x < line else -_ROUND
+        bends.append((target, bend))
+    return bends
 
 
 def _state(frame: Frame, node: Node) -> str:

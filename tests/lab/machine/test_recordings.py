@@ -55,7 +55,7 @@ def test_the_figure_has_a_panel_per_column_of_numbers_and_a_bar_per_row(file):
     figure = recorded("sweep", file=file).plot()
     assert [axes.get_title() for axes in figure.axes] == ["peak", "ms"]
     assert [[bar.get_width() for bar in axes.patches] for axes in figure.axes] == [[10, 7], [1.5, 0]]
-    assert "data:image/png;base64," in show_recording("sweep", file=file)._repr_html_()
+    assert "data:image/svg+xml;base64," in show_recording("sweep", file=file)._repr_html_()
 
 
 def test_columns_of_one_unit_share_their_scale(file):

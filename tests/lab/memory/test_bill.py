@@ -24,7 +24,7 @@ def test_the_residual_is_the_gap(batch, seq, heads, ffn, causal):
     steps = bill.steps
     assert steps["predicted by hand"] == steps["one row per storage"] == predicted
     assert steps["packed, every save"] > steps["without parameters"] >= predicted
-    assert sum(bill.residual.values()) == steps["peak of the allocator"] - predicted
+    assert sum(bill.residual.values()) == bill.peak - predicted
 
 
 def test_by_hand():
@@ -34,7 +34,7 @@ def test_by_hand():
     assert "predicted by hand" not in bill.steps
     assert bill.steps["without parameters"] == 4 * 128
     assert bill.steps["one row per storage"] == 3 * 128
-    assert bill.steps["peak of the allocator"] == 3 * 128
+    assert bill.steps["peak, by the tracer"] == 3 * 128
     assert bill.residual == {"saved, but older than the run (inputs)": -128, "made by addmm, not saved": 128}
 
 
@@ -47,7 +47,7 @@ def test_what_was_saved_but_dropped_before_the_peak():
 
     bill = reconcile(fn)
     assert bill.residual["saved, but not alive at the peak"] == -400
-    assert sum(bill.residual.values()) == bill.steps["peak of the allocator"] - bill.steps["one row per storage"]
+    assert sum(bill.residual.values()) == bill.peak - bill.kept
 
 
 def test_table_and_picture():
@@ -56,8 +56,29 @@ def test_table_and_picture():
     for name, nbytes in bill.steps.items():
         assert name in str(bill)
         assert f"{nbytes:,}" in str(bill)
-    labels = [label.get_text() for label in bill.plot().axes[0].get_yticklabels()]
-    assert labels == list(bill.steps)
+    axes = bill.plot().axes[0]
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    *counted, peak = bill.steps
+    assert labels == [*counted, *bill.residual, peak]
+
+
+def test_the_picture_is_a_waterfall_with_every_entry_in_it():
+    block = Block(8, 2, 16)
+    bill = reconcile(block, torch.ones(2, 3, 8, requires_grad=True), params=block.parameters(), predicted=1)
+    figure = bill.plot()
+    axes = figure.axes[0]
+    bars = {label.get_text(): bar for label, bar in zip(axes.get_yticklabels(), axes.patches, strict=True)}
+    unit = bill.peak / bars["peak, by the tracer"].get_width()
+    end = bill.kept
+    for name, nbytes in bill.residual.items():  # each begins where the one before it ended
+        assert bars[name].get_x() * unit == pytest.approx(end)
+        assert bars[name].get_width() * unit == pytest.approx(nbytes)
+        end += nbytes
+    assert end == bill.peak
+    (legend,) = figure.legends
+    shown = {tuple(bar.get_facecolor()) for bar in axes.patches}
+    assert shown == {tuple(patch.get_facecolor()) for patch in legend.get_patches()}
+    assert {text.get_text().split()[-1] for text in axes.texts} == {axes.get_xlabel()}
 
 
 def test_an_error_in_the_forward_pass_passes():

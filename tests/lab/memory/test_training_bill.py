@@ -110,6 +110,14 @@ def test_bill_of_a_step_is_predicted(bill):
     assert "log_softmax" in found.at_peak
 
 
+def test_at_the_peak_activations_and_temporaries_are_there_and_gradients_are_not(bill):
+    _, found = bill
+    assert list(found.alive) == list(found.parts)
+    assert sum(found.alive.values()) == found.peak
+    assert found.alive["gradients"] == 0
+    assert found.alive["activations"] == pytest.approx(found.parts["activations"], abs=8 * (18 + 6) + 16)
+
+
 def test_decoder_is_causal_under_every_policy():
     torch.manual_seed(0)
     model = Decoder(vocab=11, hidden=8, heads=2, ffn=16, layers=3, max_seq=6)
@@ -132,4 +140,10 @@ def test_an_unknown_policy_is_refused():
 def test_figures_are_drawn(bill):
     layers = [{"keep": (4, 0), "selective": (3, 1), "full": (1, 5)}] * 3
     assert plot_plans(layers, PLANS[0], range(0, 13), others=20).axes[0].get_xlabel().startswith("held for backward")
-    assert plot_bills({"measured": bill[1].parts}, "bill").axes[0].get_title(loc="left") == "bill"
+    found = bill[1]
+    axes = plot_bills({"all lines": found.parts, "alive": found.alive}, peak=found.peak, title="bill").axes[0]
+    assert axes.get_title(loc="left") == "bill"
+    (line,) = axes.lines
+    ends = [max(bar.get_x() + bar.get_width() for bar in bars) for bars in (axes.patches[:5], axes.patches[5:])]
+    assert ends[1] == pytest.approx(line.get_xdata()[0])  # the bar of what is alive ends at the peak, the other beyond
+    assert ends[0] > ends[1]

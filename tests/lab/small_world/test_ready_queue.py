@@ -1,5 +1,6 @@
 """Frames replay a run: what is ready, what waits, and what ran too early."""
 
+import numpy as np
 import torch
 
 from autograder.lab.small_world.ready_queue import draw_ready_queue, frames
@@ -48,3 +49,27 @@ def test_figure_has_a_frame_per_node_and_names_leaves():
 def test_a_leaf_alone_can_be_drawn():
     a = Tensor(torch.ones(2), requires_grad=True)
     assert len(draw_ready_queue(a.node, [a.node]).axes) == 4
+
+
+def crossings(root):
+    """How many arrows of the first frame pass over a node that is neither their start nor their end."""
+    figure = draw_ready_queue(root.node, [root.node])
+    figure.draw_without_rendering()
+    axes = figure.axes[0]
+    places = axes.transData.transform([line.get_xydata()[0] for line in axes.lines])
+    radius = 25 / 2 * figure.dpi / 72
+    found = 0
+    for arrow in (text.arrow_patch for text in axes.texts if getattr(text, "arrow_patch", None)):
+        points = np.concatenate(arrow.get_path().to_polygons(closed_only=False))
+        ends = np.stack([points[0], points[len(points) // 2], points[-1]])
+        for place in places:
+            near = np.hypot(*(points - place).T)
+            found += near.min() < 0.9 * radius and np.hypot(*(ends - place).T).min() > 2 * radius
+    return found, sum(1 for text in axes.texts if getattr(text, "arrow_patch", None))
+
+
+def test_no_arrow_runs_behind_a_node():
+    *_, root = diamond()
+    assert crossings(root) == (0, 8)
+    a = Tensor(torch.ones(2), requires_grad=True)
+    assert crossings((a * 2.0).exp() + a * 2.0)[0] == 0

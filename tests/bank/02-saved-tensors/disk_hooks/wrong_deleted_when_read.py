@@ -1,5 +1,6 @@
 # misconception: a saved tensor is read once
-# fails: reading twice
+# fails: reading twice, other values
+# fails: read twice
 # message: unpack must not delete it
 def disk_hooks(folder):
     import uuid

@@ -1,5 +1,5 @@
 # misconception: every tensor can become a NumPy array
-# fails: any dtype
+# fails: every dtype
 # message: NumPy has no bfloat16.
 def disk_hooks(folder):
     import uuid

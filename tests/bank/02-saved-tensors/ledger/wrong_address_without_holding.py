@@ -1,5 +1,5 @@
 # misconception: an address is an identity
-# fails: fn drops its graph
+# fails: forty graphs, each dropped
 # message: a freed address, or id, is used again
 def ledger(fn, *args, params=()):
     seen = {param.untyped_storage().data_ptr() for param in params}

@@ -1,5 +1,5 @@
 # misconception: id() stays unique after its owner died
-# fails: fn drops its graph
+# fails: forty graphs, each dropped
 # message: a freed address, or id, is used again
 def ledger(fn, *args, params=()):
     owned = list(params)

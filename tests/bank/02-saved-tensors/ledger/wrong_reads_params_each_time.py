@@ -1,5 +1,5 @@
 # misconception: params can be read again for every tensor
-# fails: params is a generator
+# fails: a generator again, and equal shapes
 # message: params may be a generator
 def ledger(fn, *args, params=()):
     held, rows = [], []

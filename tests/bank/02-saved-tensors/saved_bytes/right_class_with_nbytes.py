@@ -6,7 +6,7 @@ class Counter:
     def pack(self, tensor):
         self.tensors += 1
         self.bytes += tensor.nbytes
-        return tensor
+        return tensor.detach()
 
     def unpack(self, tensor):
         return tensor

@@ -1,5 +1,5 @@
 # misconception: a view counts the bytes of its storage
-# fails: an expanded tensor
+# fails: a view counts its own elements
 # message: You took the bytes of the storage.
 def saved_bytes(fn, *args):
     sizes = []

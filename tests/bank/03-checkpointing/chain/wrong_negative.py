@@ -1,5 +1,5 @@
 # misconception: only zero and too many are out of range
-# fails: a negative number of segments
+# fails: fewer than none
 # message: a negative number too
 def chain(layers, x, segments):
     if segments == 0 or segments > len(layers):

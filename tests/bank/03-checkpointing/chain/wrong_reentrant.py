@@ -1,6 +1,6 @@
 # misconception: both variants do the same
 # fails: weights, when x needs no gradient
-# message: the reentrant variant then cuts the graph
+# message: The reentrant variant cuts the graph there
 def chain(layers, x, segments):
     if not 1 <= segments <= len(layers):
         raise ValueError

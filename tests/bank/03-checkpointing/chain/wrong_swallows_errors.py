@@ -1,6 +1,7 @@
 # misconception: goes on after a layer that raised
 # fails: an error in a layer
-# message: Let it through
+# fails: a layer that raises
+# message: goes to the caller as it is
 def chain(layers, x, segments):
     if not 1 <= segments <= len(layers):
         raise ValueError("segments")

@@ -1,6 +1,6 @@
 # misconception: a Function's node exists whatever its inputs need
 # fails: no argument requires a gradient
-# message: Give it an anchor that does.
+# message: An extra input that requires one, an anchor
 class _Checkpoint(torch.autograd.Function):
     @staticmethod
     def forward(ctx, fn, *args):

@@ -1,6 +1,6 @@
 # misconception: a function returns one tensor, and it requires a gradient
 # fails: a tuple of outputs
-# message: leave it out of the inner backward
+# message: one that requires none is left out of the inner backward
 class _Checkpoint(torch.autograd.Function):
     @staticmethod
     def forward(ctx, fn, anchor, *args):

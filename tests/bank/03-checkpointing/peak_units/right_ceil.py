@@ -1,5 +1,5 @@
 import math
 
 
-def peak_units(n_layers, segments):
-    return segments + math.ceil(n_layers / segments)
+def peak_units(n_layers, segments, kept=1):
+    return segments + math.ceil(n_layers / segments) * kept

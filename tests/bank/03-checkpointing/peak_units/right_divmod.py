@@ -1,3 +1,3 @@
-def peak_units(n_layers: int, segments: int) -> int:
+def peak_units(n_layers: int, segments: int, kept: int = 1) -> int:
     quotient, rest = divmod(n_layers, segments)
-    return segments + quotient + bool(rest)
+    return segments + kept * (quotient + bool(rest))

@@ -1,5 +1,5 @@
 # misconception: pre-order with a visited set
-# fails: a node waits for all its consumers
+# fails: two consumers
 # message: 0 Mul ran before its consumer
 def order(root):
     ran = []

@@ -1,6 +1,6 @@
 # misconception: inference tensors are used in the training pass
 # fails: reward_fn sees prompt and new tokens
-# message: copy tokens and log-probabilities outside
+# message: Copy tokens and log-probabilities outside
 def rl_step(policy, prompts, reward_fn, optimizer, *, new_tokens=8, clip=0.2, generator=None):
     start = prompts.shape[1]
     with torch.inference_mode():

@@ -1,3 +1,7 @@
+# misconception: only plans that hold the same bytes can be told apart, so no other is dropped
+# fails: ten layers, few additions
+# fails: fourteen layers, few additions
+# message: the work multiplies with every layer
 def plan(layers, budget):
     """Least FLOPs for every sum of bytes that can occur; no sum is dropped but those over the budget."""
     best = {0: (0, ())}
