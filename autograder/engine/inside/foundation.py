@@ -47,6 +47,7 @@ _OURS = (
     "autograder.checks.observe",
     "autograder.checks.probe",
     "autograder.checks.seeds",
+    "autograder.engine.inside.elsewhere",
     "autograder.engine.inside.exhaustion",
     "autograder.engine.inside.foundation",
     "autograder.engine.inside.here",

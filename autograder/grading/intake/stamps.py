@@ -37,24 +37,23 @@ class Stamps:
             why = str(error).rstrip(".") if isinstance(error, FileTrouble) else f"{TIMESTAMP} says no time"
             self._odd[folder] = Note("timestamp-broken", f"{why}, so no late penalty was charged.")
             return
-        if time > _now() + SKEW:
-            text = (
-                f"{TIMESTAMP} says {time:%Y-%m-%d %H:%M} UTC, which is still to come, so no late penalty was charged."
-            )
+        self.times[folder] = time
+        if time > _now() + SKEW:  # it counts all the same: no grade depends on this machine's clock
+            text = f"{TIMESTAMP} says {time:%Y-%m-%d %H:%M} UTC, which is still to come; how late it is was reckoned by it."
             self._odd[folder] = Note("timestamp-future", text)
-        else:
-            self.times[folder] = time
 
     def seconds(self) -> dict[tuple[str, ...], float]:
         """Folder to time, as files have it."""
         return {folder: time.replace(tzinfo=UTC).timestamp() for folder, time in self.times.items()}
 
     def of(self, folder: tuple[str, ...]) -> tuple[datetime | None, list[Note]]:
-        """The time that counts for what lies in a folder; without one, a note where a timestamp could not be used."""
+        """The time that counts for what lies in a folder, and a note where it is odd or where none could be read."""
         above = [folder[:length] for length in range(len(folder), -1, -1)]
-        time = next((self.times[place] for place in above if place in self.times), None)
-        note = next((self._odd[place] for place in above if place in self._odd), None)
-        return time, [note] if time is None and note is not None else []
+        counts = next((place for place in above if place in self.times), None)
+        odd = next((place for place in above if place in self._odd), None)
+        if counts is None:
+            return None, [self._odd[odd]] if odd is not None else []
+        return self.times[counts], [self._odd[counts]] if counts in self._odd else []
 
 
 def _now() -> datetime:

@@ -43,8 +43,12 @@ def test_what_is_odd_about_a_timestamp_is_said(tmp_path):
     folder = {f"{NAME}/{NAME}.ipynb": WHOLE, f"{NAME}/timestamp.txt/when": b"2026-01-01"}
     hand_in(tmp_path, anna=late, ben=folder, chen={f"{NAME}/{NAME}.ipynb": WHOLE, "timestamp.txt": b"2026-01-01"})
     handins = found(tmp_path)
-    assert [handins[name].timestamp for name in ("anna", "ben", "chen")] == [None, None, datetime(2026, 1, 1)]
+    assert [handins[name].timestamp for name in ("anna", "ben", "chen")] == [
+        datetime(2999, 1, 1, 10),
+        None,
+        datetime(2026, 1, 1),
+    ]
     assert [note.text for name in ("anna", "ben", "chen") for note in handins[name].notes[:1]] == [
-        "timestamp.txt says 2999-01-01 10:00 UTC, which is still to come, so no late penalty was charged.",
+        "timestamp.txt says 2999-01-01 10:00 UTC, which is still to come; how late it is was reckoned by it.",
         "timestamp.txt is a folder that holds only when; the file itself is needed, so no late penalty was charged.",
     ]
