@@ -1,30 +1,19 @@
-"""The grammar of check cells: what may stand in one, what a graded run gets of it, and what the judge keeps.
-
-A check cell is input statements and top-level calls of `check`, nothing else; docs/design.md has the list. The run gets the
-input statements and the thunks. Expected values, predicates, `wrong`, `hint` and `match` never leave the judge.
-"""
+"""From the text of a check cell to a `CheckCell`, or to a sentence that says where it breaks the grammar."""
 
 from __future__ import annotations
 
 import ast
-import builtins
-import math
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Literal
+from collections.abc import Iterator
+from typing import Any
 
-from autograder.checks.observe import MAX_ELEMENTS
-from autograder.checks.probe import DEFAULT_LIMIT
+from autograder.checks.grammar.cell import CheckCall, CheckCell, Kind
+from autograder.checks.grammar.closed import GrammarError, closed_lambda
 from autograder.checks.sealing import unseal
-from autograder.checks.verdict import NO_EMPTY_FORM, ErrorName
+from autograder.checks.verdict import ErrorName
 
 BEGIN_HIDDEN = "### BEGIN HIDDEN TESTS"
 END_HIDDEN = "### END HIDDEN TESTS"
-EXPECTED_MARK = "\x00expected"  #: suffix of the label under which `program(expected=True)` observes the expected value
-
-Kind = Literal["value", "that", "raises"]
 _OPTIONS = {
     "value": {"wrong", "hint", "rtol", "atol", "limit", "weight", "empty"},
     "that": {"wrong", "hint", "limit", "weight"},
@@ -35,180 +24,6 @@ _FORMS = {
     "that": "check.that(label, thunk, predicate)",
     "raises": "check.raises(label, thunk, error)",
 }
-#: What a predicate may call. Nothing here reads files, imports or runs text.
-_BUILTINS = [
-    "abs",
-    "all",
-    "any",
-    "bool",
-    "complex",
-    "dict",
-    "divmod",
-    "enumerate",
-    "filter",
-    "float",
-    "frozenset",
-    "int",
-    "isinstance",
-    "len",
-    "list",
-    "map",
-    "max",
-    "min",
-    "reversed",
-    "round",
-    "set",
-    "sorted",
-    "str",
-    "sum",
-    "tuple",
-    "type",
-    "zip",
-    "None",
-    "True",
-    "False",
-]
-_CLOSED = {name: getattr(builtins, name) for name in _BUILTINS if hasattr(builtins, name)}
-
-
-def _short_range(*bounds: int) -> range:
-    """`range` for predicates: an answer must not be able to make one count for ever."""
-    numbers = range(*bounds)
-    if len(numbers) > MAX_ELEMENTS:
-        raise ValueError("too long")
-    return numbers
-
-
-_CLOSED["range"] = _short_range
-
-
-class GrammarError(Exception):
-    """A check cell that breaks the grammar: the sentence, and the line in the cell."""
-
-    def __init__(self, sentence: str, line: int = 0) -> None:
-        super().__init__(f"line {line}: {sentence}" if line else sentence)
-        self.line = line
-
-
-@dataclass(frozen=True)
-class CheckCall:
-    """One check of a cell.
-
-    Attributes
-    ----------
-    expected : str or None
-        Source of the expected argument ("value").
-    predicate : callable or None
-        The closed lambda ("that").
-    error : tuple of str
-        Exception names ("raises").
-    wrong : tuple of (key, sentence)
-        Keys as `checks.verdict.explanation` reads them.
-    empty : object
-        What the thunk gives before anything was predicted ("value").
-    hidden : bool
-        Whether the call stands between the hidden-test marks.
-    """
-
-    kind: Kind
-    label: str
-    thunk: str
-    expected: str | None = None
-    predicate: Callable[[Any], Any] | None = None
-    error: tuple[str, ...] = ()
-    match: str | None = None
-    wrong: tuple[tuple[Any, str], ...] = ()
-    hint: str = ""
-    rtol: float | None = None
-    atol: float | None = None
-    limit: float = DEFAULT_LIMIT
-    weight: float = 1.0
-    empty: Any = NO_EMPTY_FORM
-    hidden: bool = False
-    line: int = 0
-
-
-@dataclass(frozen=True)
-class CheckCell:
-    """A parsed check cell.
-
-    Attributes
-    ----------
-    exercise : str
-        The name given to `Check`.
-    points : float
-        The points given to `Check`.
-    statements : tuple of str or CheckCall
-        In order; a str is the source of an input statement.
-    hidden_inputs : frozenset of int
-        Indices of the input statements that stand between the hidden-test marks.
-    """
-
-    exercise: str
-    points: float
-    statements: tuple[str | CheckCall, ...]
-    hidden_inputs: frozenset[int] = frozenset()
-
-    @property
-    def calls(self) -> tuple[CheckCall, ...]:
-        return tuple(item for item in self.statements if isinstance(item, CheckCall))
-
-    @property
-    def total_weight(self) -> float:
-        return sum(call.weight for call in self.calls)
-
-    @property
-    def hidden_share(self) -> float:
-        """The part of the points that rests on hidden checks, 0 to 1."""
-        return sum(call.weight for call in self.calls if call.hidden) / self.total_weight
-
-    @cached_property
-    def for_expected_only(self) -> frozenset[int]:
-        """Indices of input statements that define what expected arguments need and no thunk, also by way of others.
-
-        Definitions without decorators, and assignments that call nothing: to leave them out changes nothing else.
-        """
-        inputs = {index: ast.parse(item).body[0] for index, item in enumerate(self.statements) if isinstance(item, str)}
-        names = {index: _defines(node) for index, node in inputs.items()}
-
-        def reached(sources: list[str], *others: ast.AST) -> set[int]:
-            needed = {name for node in (*map(ast.parse, sources), *others) for name in _loaded(node)}
-            found: set[int] = set()
-            while used := {index for index in inputs.keys() - found if names[index] & needed}:
-                found |= used
-                needed |= {name for index in used for name in _loaded(inputs[index])}
-            return found
-
-        by_run = reached([call.thunk for call in self.calls], *(inputs[i] for i in inputs if not names[i]))
-        return frozenset(reached([call.expected for call in self.calls if call.expected is not None]) - by_run)
-
-    def program(self, part: Literal["visible", "hidden"] = "visible", *, expected: bool = False) -> str:
-        """What a run gets of one part: input statements, and `check(label, thunk, limit=...)` per check.
-
-        Parameters
-        ----------
-        part : {"visible", "hidden"}
-            The hidden part goes on where the visible one has ended. Empty where the cell has none.
-        expected : bool
-            Also observe every expected argument, under the label + `EXPECTED_MARK`. For trusted runs only: the build, and
-            a learner's own check. Other runs do not get what only expected arguments need.
-        """
-        lines = []
-        for index, item in enumerate(self.statements):
-            if not expected and index in self.for_expected_only:
-                continue
-            is_hidden = index in self.hidden_inputs if isinstance(item, str) else item.hidden
-            if is_hidden != (part == "hidden"):
-                continue
-            if isinstance(item, str):
-                lines.append(item)
-            else:
-                lines.append(f"check({item.label!r}, {item.thunk}, limit={item.limit!r})")
-                if expected and item.expected is not None:
-                    lines.append(
-                        f"check({item.label + EXPECTED_MARK!r}, lambda: ({item.expected}), limit={item.limit!r})"
-                    )
-        return "\n".join(lines)
 
 
 def parse(source: str) -> CheckCell:
@@ -367,23 +182,6 @@ class _Parser:
                     )
 
 
-def closed_lambda(node: ast.expr) -> Callable[[Any], Any]:
-    """Compile a one-argument lambda over builtins and `math`; GrammarError where it names anything else."""
-    if not isinstance(node, ast.Lambda) or len(node.args.args) != 1 or node.args.defaults:
-        raise GrammarError("a predicate is a lambda of one argument.", node.lineno)
-    bound = {arg.arg for inner in ast.walk(node) if isinstance(inner, ast.Lambda) for arg in inner.args.args}
-    bound |= {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)}
-    for inner in ast.walk(node):
-        if isinstance(inner, ast.Name) and inner.id not in bound and inner.id not in _CLOSED and inner.id != "math":
-            raise GrammarError(f"a predicate may use builtins and math only, not {inner.id!r}.", inner.lineno)
-        if isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Pow) and not isinstance(inner.right, ast.Constant):
-            raise GrammarError("a predicate may raise to constant powers only.", inner.lineno)
-        if isinstance(inner, ast.Attribute) and inner.attr.startswith("_"):
-            raise GrammarError(f"a predicate may not use {inner.attr!r}.", inner.lineno)
-    code = compile(ast.Expression(node), "<predicate>", "eval")
-    return eval(code, {"__builtins__": _CLOSED, "math": math})  # the course's own text
-
-
 def _hidden_lines(source: str) -> Iterator[int]:
     begin = None
     for number, line in enumerate(source.split("\n"), 1):
@@ -420,21 +218,6 @@ def _opened(node: ast.expr) -> ast.expr:
 
 def _is_name_call(node: ast.expr, name: str) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
-
-
-def _loaded(node: ast.AST) -> set[str]:
-    return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load)}
-
-
-def _defines(node: ast.stmt) -> set[str]:
-    """The names that a statement binds, where it does nothing else."""
-    if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.decorator_list:
-        return {node.name}
-    if isinstance(node, ast.Assign) and not any(isinstance(inner, ast.Call) for inner in ast.walk(node)):
-        targets = [inner for target in node.targets for inner in ast.walk(target)]
-        if all(isinstance(inner, (ast.Name, ast.Tuple, ast.Store)) for inner in targets):
-            return {inner.id for inner in targets if isinstance(inner, ast.Name)}
-    return set()
 
 
 def _literal(node: ast.expr, what: str | None) -> Any:
