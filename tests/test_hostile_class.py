@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from autograder.engine import EngineUnavailable
-from autograder.engine.inside.isolate import _OUTSIDE
+from autograder.engine.inside.wall.isolate import _OUTSIDE
 from autograder.engine.processes import descendants
 from autograder.grading import jobs
 from autograder.grading.book.gradebook import Book
@@ -122,7 +122,7 @@ def _tree(folder: Path) -> dict[str, tuple[int, int]]:
 
 @pytest.fixture(scope="module")
 def graded(built_course, tmp_path_factory):
-    from autograder.engine.warm import WarmEngine
+    from autograder.engine.births.warm import WarmEngine
 
     base = tmp_path_factory.mktemp("hostile-class")
     root, temporary = base / "course", base / "temporary"

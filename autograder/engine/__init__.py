@@ -35,14 +35,13 @@ def open_engine(
     Parameters
     ----------
     engine : {"auto", "warm", "kernel"}
-        "warm" forks a process that has imported everything, "kernel" starts a fresh one for each notebook; "auto" takes the
-        warm engine where it can be shut in.
+        "auto" takes the warm engine where it can be shut in, else the kernel engine.
     sandbox : {"auto", "require", "off"}
         "auto" takes what there is, "require" refuses to go without.
     jobs : int
         Notebooks at once.
     device : {"cpu", "cuda"}
-        What submitted code may use. "cuda" takes a fresh process each, one notebook after another.
+        What submitted code may use. "cuda" takes the kernel engine, one notebook after another.
     hide : iterable of str
         Absolute paths of folders that runs must not see, should they lie inside the interpreter's or the system's folders.
 
@@ -90,7 +89,7 @@ def open_engine(
 
 
 def _warm(engine: str, sandbox: str, jobs: int, hide: tuple[str, ...]) -> Engine:
-    from autograder.engine.warm import WarmEngine
+    from autograder.engine.births.warm import WarmEngine
 
     if sandbox == "off":
         return WarmEngine(isolated=False, jobs=jobs, why="you asked for none")
@@ -114,8 +113,8 @@ def _no_cuda() -> str | None:
 
 
 def _kernel(sandbox: str, jobs: int, why: list[str], device: str = "cpu") -> Engine:
-    from autograder.engine import bubblewrap
-    from autograder.engine.cold import ColdEngine
+    from autograder.engine.births import bubblewrap
+    from autograder.engine.births.cold import ColdEngine
 
     if sandbox == "off":
         return ColdEngine(None, jobs, why="you asked for none", device=device)

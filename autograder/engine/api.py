@@ -38,8 +38,8 @@ class Cell:
     hidden_checks : int
         How many checks its hidden part has: so many observations come of it, unless time runs out or somebody meddles.
     copied : bool
-        Check cells only: whether it runs in a copy of the run, which takes every trace of it along. A copy has one thread; a
-        check that waits for another one of the run needs none.
+        Check cells only: whether it runs in a copy of the run, so that no later cell finds a trace of it. A copy has none of
+        the threads that the run has started; a check that waits for one must do without a copy, as the last cell of its job.
     limit : float
         Seconds before the cell is interrupted. A check cell's calls carry limits of their own; this is the most that may pass
         between two of its observations.
@@ -91,7 +91,7 @@ class CellRun:
     outputs : list of dict
         nbformat 4 outputs in order, as Jupyter would give them. Empty for a check cell.
     observations : dict
-        Label to observation (see `checks.observe`) of a check cell's visible part: the first per label, only those emitted
+        Label to observation (see `lab.observe`) of a check cell's visible part: the first per label, only those emitted
         during this cell.
     hidden : dict
         The same of its hidden part.

@@ -7,8 +7,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.engine import bubblewrap
 from autograder.engine.api import EngineUnavailable
+from autograder.engine.births import bubblewrap
 
 
 @dataclass(frozen=True)
@@ -28,16 +28,19 @@ class Feature:
     detail: str
 
 
+_KERNEL = Feature("kernel engine", True, "starts a fresh process per notebook: slower, and at home anywhere")
+
+
 def describe_machine() -> list[Feature]:
-    """Try every part of both engines once; takes about a second and leaves nothing behind."""
-    return [*_warm(), _bubblewrap(), _huge_pages(), _cores()]
+    """Try every part of the engine once; takes about a second and leaves nothing behind."""
+    return [*_warm(), _bubblewrap(), _KERNEL, _huge_pages(), _cores()]
 
 
 def _warm() -> list[Feature]:
     if sys.platform != "linux":
-        why = "Linux only; here a fresh process is started for each notebook"
+        why = "Linux only; here each notebook runs in a fresh process"
         return [Feature("warm engine", False, why), Feature("namespaces", False, "Linux only")]
-    from autograder.engine.parent import Parent
+    from autograder.engine.births.parent import Parent
 
     try:
         parent = Parent(isolated=True, trial=True)
@@ -61,7 +64,7 @@ def _warm() -> list[Feature]:
 
 def _bubblewrap() -> Feature:
     refusal = bubblewrap.refusal()
-    return Feature("bubblewrap", refusal is None, refusal or f"shuts in fresh processes ({bubblewrap.find()})")
+    return Feature("bubblewrap", refusal is None, refusal or f"shuts in the kernel engine ({bubblewrap.find()})")
 
 
 def _huge_pages() -> Feature:

@@ -11,7 +11,7 @@ PAUSE = 0.1  #: seconds between two looks
 
 
 class Watch:
-    """Looks now and then how much memory a run holds in all its processes.
+    """Looks now and then how much memory a run holds in all its processes. Without /proc it sees nothing.
 
     Parameters
     ----------
@@ -19,18 +19,24 @@ class Watch:
         Returns the pid of the run's first process, None where it has ended.
     most : int
         Bytes that the run may hold.
-    base : int
-        Bytes that its first process was born with; they do not count.
+    base : int or None
+        Bytes that its first process was born with; they do not count. None: what it holds when `begin` is called.
 
     Attributes
     ----------
     copies : int
-        Snapshots that wait for their hidden part: each shares what the first process was born with.
+        Copies of the run that wait for their hidden part: each shares what the first process was born with.
     """
 
-    def __init__(self, pid: Callable[[], int | None], most: int, base: int) -> None:
-        self.pid, self.most, self.base = pid, most, base
+    def __init__(self, pid: Callable[[], int | None], most: int, base: int | None) -> None:
+        self.pid, self.most, self.base = pid, most, base or 0
+        self.is_known = base is not None
         self.last, self.copies = time.monotonic(), 0
+
+    def begin(self) -> None:
+        """Take what the run holds now for what it was born with, where nobody could say before."""
+        if not self.is_known:
+            self.base = self.held()
 
     def held(self) -> int:
         """Bytes held beyond what the first process was born with."""

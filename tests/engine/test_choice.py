@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from autograder.engine import EngineUnavailable, describe_machine, open_engine
-from autograder.engine.inside import isolate
+from autograder.engine.inside.wall import root
 from tests.engine.helpers import code_job, text
 
 ROOT = Path(__file__).parents[2]
@@ -45,7 +45,7 @@ def _sleepers() -> list[int]:
             parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
         except OSError:
             continue
-        if b"engine.inside.zygote" in line:
+        if b"inside.births.zygote" in line:
             zygotes[int(path.name)] = (line, parent)
     ours = {line for line, parent in zygotes.values() if parent == os.getpid()}
     assert ours
@@ -53,7 +53,7 @@ def _sleepers() -> list[int]:
 
 
 _REFUSED = """
-    from autograder.engine.inside import seccomp, syscalls
+    from autograder.engine.inside.wall import seccomp, syscalls
     from autograder.engine import EngineUnavailable, describe_machine, open_engine
     from autograder.engine.api import Cell, Job
     syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
@@ -118,7 +118,7 @@ _ORDINARY = """
 )
 def test_an_ordinary_user_is_shut_in_as_well() -> None:
     """The interpreter may lie where only root can look; an own mount namespace opens that folder to the ordinary user."""
-    from autograder.engine.inside import syscalls as sc
+    from autograder.engine.inside.wall import syscalls as sc
 
     def become_ordinary() -> None:
         sc.unshare(sc.CLONE_NEWNS)
@@ -150,7 +150,7 @@ def test_an_ordinary_user_is_shut_in_as_well() -> None:
 @pytest.mark.parametrize(("place", "linked"), [("/tmp", False), ("/home", False), ("/home", True)])
 def test_an_environment_may_lie_anywhere(place: str, linked: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where a run writes, or would write on most machines, and behind links."""
-    from autograder.engine import parent
+    from autograder.engine.births import parent
 
     if not os.access(place, os.W_OK):
         pytest.skip(f"{place} cannot be written")
@@ -190,16 +190,14 @@ def test_a_project_that_is_reached_by_a_link_is_not_let_in(tmp_path: Path, monke
     (tmp_path / "link").symlink_to(ROOT)
     monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path / "link")])
     monkeypatch.chdir(tmp_path)
-    let_in = {
-        path for step, path in isolate.plan(f"{tmp_path}/link/autograder", (), "/nowhere/root") if step == "let in"
-    }
+    let_in = {path for step, path in root.plan(f"{tmp_path}/link/autograder", (), "/nowhere/root") if step == "let in"}
     assert not let_in & {str(tmp_path / "link"), os.path.realpath(ROOT)}
     assert sys.prefix in let_in or os.path.realpath(sys.prefix) in let_in
 
 
 def test_the_machine_is_described() -> None:
     features = {feature.name: feature for feature in describe_machine()}
-    assert {"warm engine", "namespaces", "bubblewrap", "huge pages", "processors"} <= set(features)
+    assert {"warm engine", "namespaces", "bubblewrap", "kernel engine", "huge pages", "processors"} <= set(features)
     assert all(feature.detail for feature in features.values())
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.engine import bubblewrap
 from autograder.engine.api import Cell, Job
-from autograder.engine.cold import ColdEngine
+from autograder.engine.births import bubblewrap
+from autograder.engine.births.cold import ColdEngine
 from tests.engine.helpers import LIMITS, cells, text
 
 CALL = "check('v', lambda: f(), limit=5)"

@@ -6,7 +6,7 @@ import os
 import resource
 from pathlib import Path
 
-from autograder.engine.inside.memory import threads
+from autograder.engine.inside.births.memory import threads
 
 SPARE = 16  #: processes and descriptors that a run's own steps may use beyond a cell's limit
 RESOURCES = ("memory", "file descriptors", "threads", "disk space", "waiting checks")  #: what `Gauge.full` answers
@@ -42,12 +42,13 @@ class Gauge:
 
     def __init__(self, memory: int, work: str, disk: bool) -> None:
         self.memory, self.work, self.disk = memory, work, disk
-        self.blind = not os.path.exists("/proc/self/statm")  # nobody can say, on systems without /proc
-        self.born, self.resident = (0, 0) if self.blind else (held(), mapped()[1])
+        self.visible = os.path.isdir("/proc/self")  # elsewhere than on Linux nobody can say
+        if self.visible:
+            self.born, self.resident = held(), mapped()[1]
 
     def full(self) -> str | None:
         """What is used up, in a word or two, or None."""
-        if self.blind:
+        if not self.visible:
             return None
         used, resident = mapped()
         if resident - self.resident > self.memory // 2 and held() - self.born > self.memory // 2:

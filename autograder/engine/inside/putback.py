@@ -12,7 +12,11 @@ import threading
 from collections.abc import Iterable
 from typing import Any
 
+from autograder.engine.inside.kept import hides_inherited
+
 _OURS = {"In", "Out", "get_ipython", "exit", "quit", "open", "_", "__", "___", "_dh", "_oh", "_ih", "_exit_code"}
+#: Parts of the shell by which a cell is run and shown.
+_PARTS = {"compile", "display_formatter", "display_pub", "displayhook", "events", "hooks", "input_transformer_manager"}
 
 
 class Names:
@@ -70,7 +74,9 @@ class World:
     def __init__(self, work: str, shell: Any = None) -> None:
         self.work, self.shell = work, shell
         if shell is not None:
-            manager = shell.input_transformer_manager
+            manager, self.of_shell = shell.input_transformer_manager, set(vars(shell))
+            self.parts = [(held, {name: held[name] for name in _PARTS & held.keys()})
+                          for held in (vars(shell), shell._trait_values)]  # fmt: skip
             self.lists = [(held, list(held)) for held in (
                 manager.cleanup_transforms, manager.line_transforms, manager.token_transformers,
                 shell.input_transformers_post, shell.ast_transformers,
@@ -98,6 +104,11 @@ class World:
                 if held != items:
                     held[:] = items
             self.shell.custom_exceptions = ()
+            for held, parts in self.parts:
+                held.update({name: part for name, part in parts.items() if held.get(name) is not part})
+            for name in vars(self.shell).keys() - self.of_shell:
+                if hides_inherited(type(self.shell), name):
+                    delattr(self.shell, name)
         if sys.getrecursionlimit() != self.recursion:
             sys.setrecursionlimit(self.recursion)
         missing = [entry for entry in self.path if entry not in sys.path]
@@ -151,10 +162,13 @@ def _torch_modes(torch: Any) -> None:
 
 def _torch_stacks(torch: Any) -> None:
     """Context managers that were entered and never left: function modes, dispatch modes, saved-tensor hooks."""
-    while torch._C._len_torch_function_stack():
-        torch._C._pop_torch_function_stack()
-    while torch._C._len_torch_dispatch_stack():
-        torch._C._pop_torch_dispatch_stack(None)
+    for length, pop, *arguments in (
+        ("_len_torch_function_stack", "_pop_torch_function_stack"),
+        ("_len_torch_dispatch_stack", "_pop_torch_dispatch_stack", None),
+    ):
+        if hasattr(torch._C, length) and hasattr(torch._C, pop):
+            while getattr(torch._C, length)():
+                getattr(torch._C, pop)(*arguments)
     autograd = torch._C._autograd
     if hasattr(autograd, "_top_saved_tensors_default_hooks"):
         while autograd._top_saved_tensors_default_hooks(True) is not None:

@@ -13,14 +13,14 @@ from typing import Any
 
 from autograder.checks.seeds import seed_everything
 from autograder.engine.inside import elsewhere, snapshot
-from autograder.engine.inside import shell as shells
+from autograder.engine.inside.births.memory import threads
+from autograder.engine.inside.cells import shell as shells
+from autograder.engine.inside.cells.streams import Desk
 from autograder.engine.inside.exhaustion import Gauge
-from autograder.engine.inside.foundation import Foundation
-from autograder.engine.inside.here import Here
-from autograder.engine.inside.isolate import ROOM, WORK
-from autograder.engine.inside.memory import threads
+from autograder.engine.inside.in_place import InPlace
+from autograder.engine.inside.kept import Kept, course
 from autograder.engine.inside.putback import Names, World
-from autograder.engine.inside.streams import Desk
+from autograder.engine.inside.wall.root import ROOM, WORK
 from autograder.engine.inside.wire import Wire
 
 
@@ -39,8 +39,8 @@ class Session:
         What `streams.capture_descriptors` returned.
     memory : int
         Bytes that the run may hold.
-    foundation : Foundation
-        As it was before any cell.
+    kept : tuple of Kept
+        What `kept.of_run` remembered before any cell.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Session:
         work: str,
         captured: dict[str, int],
         memory: int,
-        foundation: Foundation,
+        kept: tuple[Kept, Kept],
     ) -> None:
         self.wire, self.shell, self.work = wire, shell, work
         self.desk = Desk(wire.send, captured)
@@ -60,25 +60,29 @@ class Session:
         self.room = ROOM if isolated else work  #: where its files may be
         self.gauge = Gauge(memory, work, disk=isolated)
         self.names = Names(shell.user_ns)
-        self.world, self.foundation = World(work, shell), foundation
+        self.world, (self.machinery, self.course) = World(work, shell), kept
+        self.is_expected = "autograder.lab" in self.course.modules  #: whether what the course imports is there already
+        self.author: str | None = None  # exercise of the last cell
         self.waiting: dict[str, int] = {}  # check cell to the process in which its hidden part will go on
         self.paused: dict[int, snapshot.Files] = {}  # that process to the files that its visible part left
-        self.here: dict[str, Here] = {}  # check cells that run in this process and wait for their hidden part
-        self.threads = threads()  #: that were there before any cell
+        self.in_place: dict[str, InPlace] = {}  # check cells whose hidden part will go on in this process
 
     def serve(self) -> None:
         """Follow orders until there are no more."""
         while (order := self.wire.receive()) is not None:
             if "type" not in order:
                 continue  # the program of a snapshot that ended before it read it
+            if order.get("exercise") is None or order["exercise"] != self.author:
+                self.course.put_back()  # until its own check has run, an answer works with what it has replaced
+            self.author = order.get("exercise")
             if order["type"] == "file":
                 self._file(order["name"], order["data"])
             elif order["type"] == "cell":
                 self._cell(order)
             elif order["type"] == "check":
-                (self._check if order["copied"] and snapshot.can_copy() else self._check_here)(order)
+                (self._check if order["copied"] else self._check_in_place)(order)
             elif order["type"] == "hidden":
-                (self._check_here if order["id"] in self.here else self._hidden)(order)
+                (self._hidden if order["copied"] else self._check_in_place)(order)
 
     def _file(self, name: str, data: str) -> None:
         target = Path(self.work, name)
@@ -106,6 +110,8 @@ class Session:
         self._put_back()
         cut = self.desk.end()
         self.names.after(order["role"])
+        if order["role"] == "course" and not self.is_expected:
+            self.course.add(course() - self.course.modules.keys())
         message = {"type": "done", "id": order["id"], "status": status, "cut": cut}
         if full := self.gauge.full() or ("waiting checks" if self._has_lost_a_snapshot() else None):
             message["exhausted"] = full
@@ -118,7 +124,7 @@ class Session:
         while True:
             with contextlib.suppress(KeyboardInterrupt):
                 self.world.put_back_builtins()
-                self.foundation.put_back()
+                self.machinery.put_back()
                 signal.signal(signal.SIGINT, signal.SIG_IGN)
                 self.world.put_back()
                 return
@@ -126,7 +132,7 @@ class Session:
     def _check(self, order: dict[str, Any]) -> None:
         """The snapshot reads the programs from the wire itself: they never enter this process."""
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # with another handler nobody could wait for a snapshot
-        among_threads = threads() > self.threads  # a copy lacks them
+        among_threads = threads() > 1
         try:
             with _spare(), snapshot.no_trace(self.room, set(self.paused)) as kept:
                 pid = snapshot.child(lambda: snapshot.observe(self.wire, order, self.shell.user_ns))
@@ -153,17 +159,20 @@ class Session:
                     status = "died"
         self._checked(order, status)
 
-    def _check_here(self, order: dict[str, Any]) -> None:
-        """Run a part of a check cell in this process, among its threads."""
-        status, program, hidden = "error", self.wire.receive(), order["type"] == "hidden"
-        here = self.here.pop(order["id"], None) or Here(order, self.shell.user_ns, self.wire.send, self.room)
-        with contextlib.suppress(KeyboardInterrupt):  # one that comes before or after the part itself
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            if program is not None and here.run(program, hidden):
-                status = "ran"
-                if not hidden and order["pause"] and not here.observer.probe.timed_out:
-                    self.here[order["id"]], status = here, "paused"
-        self._put_back()
+    def _check_in_place(self, order: dict[str, Any]) -> None:
+        """Run the next part of a check cell in this process, among its threads and with its CUDA context."""
+        hidden = order["type"] == "hidden"
+        here = self.in_place.pop(order["id"], None) if hidden else InPlace(self.wire, order, self.shell.user_ns)
+        if here is None:  # somebody said in its name that it waits
+            self._checked(order, "died")
+            return
+        try:
+            with snapshot.no_trace(self.room, set(self.paused)):
+                status = here.run(hidden)
+        finally:
+            self._put_back()
+        if status == "paused":
+            self.in_place[order["id"]] = here
         self._checked(order, status)
 
     def _checked(self, order: dict[str, Any], status: str, among_threads: bool = False) -> None:

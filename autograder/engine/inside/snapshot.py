@@ -24,16 +24,16 @@ from typing import Any
 
 from autograder.checks.probe import Probe
 from autograder.checks.seeds import seed_everything
-from autograder.engine.inside.memory import fork
-from autograder.engine.inside.streams import Mute, Stream
+from autograder.engine.inside.births.memory import fork
+from autograder.engine.inside.cells.streams import Mute, Stream
 from autograder.engine.inside.wire import Wire
 
 _BUILTINS = frozenset(name for name in vars(builtins) if not name.startswith("_"))
 Emit = Callable[[dict[str, Any]], object]
 _FINE, _FAILED, _BROKEN = 64, 65, 70  #: exit codes; 0 is what an answer that ends the process is likely to use
 #: What to wait for beside a copy's end: that it stops and, in its visible part, that somebody else has woken it since.
-HIDDEN = os.WUNTRACED if hasattr(os, "WUNTRACED") else 0
-VISIBLE = HIDDEN | (os.WCONTINUED if hasattr(os, "WCONTINUED") else 0)
+HIDDEN = os.WUNTRACED
+VISIBLE = HIDDEN | os.WCONTINUED
 
 
 def raw_input(prompt: object = "") -> str:
@@ -139,7 +139,7 @@ def child(run: Callable[[], bool]) -> int:
 def let_be_measured(yes: bool) -> None:
     """Whether the grader may ask the kernel which of this process's pages are its own, also where root does not grade."""
     if sys.platform == "linux":
-        from autograder.engine.inside.syscalls import PR_SET_DUMPABLE, prctl
+        from autograder.engine.inside.wall.syscalls import PR_SET_DUMPABLE, prctl
 
         prctl(PR_SET_DUMPABLE, int(yes))
 
@@ -172,14 +172,11 @@ def outcome(pid: int, code: int) -> str:
 
 
 def is_stopped(pid: int) -> bool:
-    """Whether the process has stopped. Told by its state, which a signal changes at once; its end takes longer.
-
-    Without /proc: whether it is still there.
-    """
+    """Whether the process has stopped. Told by its state, which a signal changes at once; its end takes longer."""
+    if not os.path.isdir("/proc/self"):  # nobody can say; whoever wakes it loses its hidden part
+        return True
     try:
-        if os.path.exists("/proc/self/stat"):
-            return _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[0] == b"T"
-        return os.waitpid(pid, os.WNOHANG) == (0, 0)
+        return _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[0] == b"T"
     except (OSError, IndexError):
         return False
 
@@ -207,12 +204,6 @@ def no_trace(work: str, waiting: set[int] | None = None) -> Iterator[set[int]]:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
         files.put_back()
-
-
-def can_copy() -> bool:
-    """Whether a fork of this process could go on: not where there is no fork, nor once it has begun to use CUDA."""
-    torch = sys.modules.get("torch")
-    return hasattr(os, "fork") and not (torch is not None and torch.cuda.is_initialized())
 
 
 def descendants(childless: set[int] | None = None) -> set[int]:
@@ -247,13 +238,13 @@ class Files:
         self.stats = dict(self._walk())
         self.contents: dict[str, bytes] = {}
         room = self._LARGEST
-        for path, (size, _) in self.stats.items():
-            if size <= room:
+        for path, (size, _, is_regular) in self.stats.items():
+            if is_regular and size <= room:  # to read a pipe, or what a link leads to, could take for ever
                 with contextlib.suppress(OSError):
                     self.contents[path] = Path(path).read_bytes()
                     room -= size
 
-    def _walk(self) -> Iterator[tuple[str, tuple[int, int]]]:
+    def _walk(self) -> Iterator[tuple[str, tuple[int, int, bool]]]:
         todo = [self.work]
         while todo:
             with contextlib.suppress(OSError), os.scandir(todo.pop()) as entries:
@@ -263,9 +254,7 @@ class Files:
                         continue
                     with contextlib.suppress(OSError):
                         status = entry.stat(follow_symlinks=False)
-                        # To read a pipe would wait for ever, so what is no plain file counts as too large.
-                        size = status.st_size if stat.S_ISREG(status.st_mode) else self._LARGEST + 1
-                        yield entry.path, (size, status.st_mtime_ns)
+                        yield entry.path, (status.st_size, status.st_mtime_ns, stat.S_ISREG(status.st_mode))
 
     def put_back(self) -> None:
         """Remove files that came, write files that changed or went as they were."""

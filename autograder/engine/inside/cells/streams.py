@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import os
 import tempfile
@@ -148,31 +147,27 @@ class Stream(io.TextIOBase):
         return self._descriptor
 
 
+def _memory_file(name: str) -> tuple[int, int]:
+    """A file without a name: a descriptor that reads it, and one that writes at its end, wherever that is by then."""
+    try:
+        reader = os.memfd_create(name, os.MFD_CLOEXEC)
+        return reader, os.open(f"/proc/self/fd/{reader}", os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+    except (AttributeError, OSError):  # not Linux, or somebody refuses
+        reader, path = tempfile.mkstemp()
+        try:
+            return reader, os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+        finally:
+            os.unlink(path)
+
+
 def capture_descriptors() -> dict[str, int]:
-    """Point descriptors 1 and 2 at nameless files, in memory where the system has such; returns the files.
+    """Point descriptors 1 and 2 at nameless files in memory; returns the files.
 
     A file, not a pipe: whoever writes never blocks, and a child that keeps it open holds nobody up.
     """
     files = {}
     for name, target in (("stdout", 1), ("stderr", 2)):
-        # Append mode: after the file was emptied, the next writer starts at its new end.
-        descriptor, writer = _file_and_writer(name, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+        files[name], writer = _memory_file(name)
         os.dup2(writer, target)
         os.close(writer)
-        files[name] = descriptor
     return files
-
-
-def _file_and_writer(name: str, flags: int) -> tuple[int, int]:
-    """A file to read, and the same opened once more with these flags."""
-    with contextlib.suppress(AttributeError, OSError):  # no such files, an administrator who refuses them, or no /proc
-        descriptor = os.memfd_create(name, os.MFD_CLOEXEC)
-        try:
-            return descriptor, os.open(f"/proc/self/fd/{descriptor}", flags)
-        except OSError:
-            os.close(descriptor)
-    descriptor, path = tempfile.mkstemp()
-    try:
-        return descriptor, os.open(path, flags)
-    finally:
-        os.unlink(path)

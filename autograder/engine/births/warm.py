@@ -1,32 +1,34 @@
-"""The warm engine: a child forked from a process that has imported everything already, one per notebook."""
+"""The warm engine: a child is forked, one per notebook, from a process that has imported everything already."""
 
 from __future__ import annotations
 
 import contextlib
 import itertools
 import os
+import select
 import shutil
+import signal
 import socket
 import tempfile
 import threading
 import time
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from autograder.engine import processes
 from autograder.engine.api import EngineUnavailable, Job, Run
-from autograder.engine.child import Forked, readable
+from autograder.engine.births.child import Child
+from autograder.engine.births.engine import BaseEngine
+from autograder.engine.births.parent import Parent
 from autograder.engine.limits import Limits
-from autograder.engine.parent import Parent
-from autograder.engine.passes import Pass
-from autograder.engine.schedule import Attempt, Lane, run_all, run_job
-from autograder.engine.watch import Watch
+from autograder.engine.schedule import Attempt
 
 ENDING = 10.0  #: seconds that ended children may take to be gone
-CHILD_START = 10.0  #: seconds that a child may take to be ready
+START = 10.0  #: seconds that a child may take to be ready
 
 
-class WarmEngine:
+class WarmEngine(BaseEngine):
     """Runs jobs in forked children. See `open_engine`.
 
     The parent starts at once and imports in the background; the first run waits for it.
@@ -38,7 +40,6 @@ class WarmEngine:
     """
 
     name = "warm"
-    device = "cpu"
 
     def __init__(
         self,
@@ -48,12 +49,11 @@ class WarmEngine:
         hide: tuple[str, ...] = (),
         why: str = "",
     ) -> None:
-        self.sandbox, self.jobs, self.limits = "namespaces" if isolated else "none", jobs, limits or Limits()
+        super().__init__("namespaces" if isolated else "none", jobs, limits)
         self.isolated, self.hide, self.why = isolated, hide, why
         self.expected: set[str] | None = None  # modules; None where a notebook or two are to come
-        self.lane, self.stopping = Lane(), threading.Event()
         self._places, self._lock = itertools.cycle(range(60_000)), threading.Lock()
-        self._ending: list[int] = []
+        self._ending: list[int] = []  # pidfds of children that were killed and are not gone yet
         self._parent = Parent(isolated, hide)
 
     def describe(self) -> str:
@@ -66,44 +66,44 @@ class WarmEngine:
         lacking = "".join(f", without {what}" for what in self._parent.missing)
         return f"Warm engine, {self.jobs} at once. Sandbox: {wall}{lacking}."
 
-    def __enter__(self) -> WarmEngine:
-        return self
-
     def __exit__(self, *_: object) -> None:
-        self.stopping.set()
+        super().__exit__()
         self._await_ends(ENDING)
         self._parent.close()
 
     def expect(self, modules: Iterable[str], jobs: int = 0) -> None:
+        """See `api.Engine.expect`."""
         new = set(modules) - (self.expected or set())
         if new or jobs or self.expected is None:
             self.expected = (self.expected or set()) | new
             self._parent.expect(new, jobs)
 
-    def run(self, jobs: Iterable[Job]) -> Iterator[Run]:
-        self.stopping.clear()
-        return run_all(self._one, jobs, self.jobs, self.stopping.set)
-
-    def _one(self, job: Job) -> Run:
+    def run_one(self, job: Job) -> Run:
+        """Run one job to its end. What the parent imports before the first one is nobody's time."""
         with contextlib.suppress(EngineUnavailable, OSError):  # the run itself meets it, and may start another parent
-            self._parent.await_ready()  # imports are nobody's time
-        return run_job(self, job, self.lane)
+            self._parent.await_ready()
+        return super().run_one(job)
 
     def attempt(self, job: Job, skip: frozenset[str], until: float) -> Attempt:
+        """See `schedule.Runner.attempt`. Where the child had to be ended, nothing of it is there when the job runs once more."""
+        result = super().attempt(job, skip, until)
+        if result.stopped_at is not None:
+            self._await_ends(ENDING)
+        return result
+
+    @contextlib.contextmanager
+    def born(self) -> Iterator[Child]:
+        """A fork of the parent."""
         order: dict[str, Any] = {"limits": self.limits.as_dict(), "place": next(self._places)}
         work = "" if self.isolated else tempfile.mkdtemp(prefix="work-", dir=self._parent.scratch)
         try:
             channel, pidfd = self._fork({**order, "work": work})
-            child = Forked(channel, pidfd, self._parent.memory)
             with channel:
-                watch = Watch(child.pid, self.limits.memory, child.base)
                 try:
-                    result = Pass(job, skip, until, self.limits.grace, watch, self.stopping, child, CHILD_START).run()
+                    pid, interrupt = partial(processes.of_pidfd, pidfd), partial(send_signal, pidfd, signal.SIGINT)
+                    yield Child(channel, START, pid, interrupt, self._parent.memory)
                 finally:
-                    self._end(child)
-                if result.stopped_at is not None:  # it may run once more: nothing of the first run is there then
-                    self._await_ends(ENDING)
-                return result
+                    self._end(pidfd)
         finally:
             if work:
                 shutil.rmtree(work, ignore_errors=True)
@@ -122,13 +122,13 @@ class WarmEngine:
                         self._parent.expect(self.expected)
             return self._parent.fork(order)
 
-    def _end(self, child: Forked) -> None:
+    def _end(self, pidfd: int) -> None:
         """End the child. With its pid namespace the kernel ends every process in it."""
-        if not self.isolated and (pid := child.pid()):
+        if not self.isolated and (pid := processes.of_pidfd(pidfd)):
             processes.kill_tree(pid)
-        child.kill()
+        send_signal(pidfd, signal.SIGKILL)
         with self._lock:
-            self._ending.append(child.pidfd)
+            self._ending.append(pidfd)
         # The kernel takes some milliseconds to clear a namespace away; nobody has to wait for that.
         self._await_ends(0.0 if self.isolated else ENDING)
 
@@ -138,8 +138,16 @@ class WarmEngine:
             ending, self._ending = self._ending, []
         until = time.monotonic() + seconds
         for pidfd in ending:
-            if readable(max(0.0, until - time.monotonic()), pidfd):
+            poll = select.poll()
+            poll.register(pidfd, select.POLLIN)
+            if poll.poll(1000 * max(0.0, until - time.monotonic())):
                 os.close(pidfd)
             else:
                 with self._lock:
                     self._ending.append(pidfd)
+
+
+def send_signal(pidfd: int, number: int) -> None:
+    """Send a signal to the process behind a pidfd, should it be there."""
+    with contextlib.suppress(ProcessLookupError):
+        signal.pidfd_send_signal(pidfd, number)

@@ -8,57 +8,29 @@ notebooks import, builds the shell, starts no thread, runs no backward, freezes 
 from __future__ import annotations
 
 import contextlib
-import gc
-import importlib
 import json
 import os
-import pkgutil
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from autograder.engine.inside import isolate
-from autograder.engine.inside.foundation import Foundation
-from autograder.engine.inside.memory import anonymous, forget_fonts, gather_code, gather_heap
-from autograder.engine.inside.prepare import live_in, prepare
+from autograder.engine.inside import kept
+from autograder.engine.inside.births.memory import anonymous, forget_fonts, gather_code, gather_heap
+from autograder.engine.inside.births.prepare import import_ahead, live_in, prepare
+from autograder.engine.inside.cells.streams import capture_descriptors
 from autograder.engine.inside.putback import World
-from autograder.engine.inside.streams import capture_descriptors
-from autograder.engine.inside.syscalls import PR_SET_CHILD_SUBREAPER, prctl
+from autograder.engine.inside.wall import isolate, limits, root
+from autograder.engine.inside.wall.syscalls import PR_SET_CHILD_SUBREAPER, prctl
 from autograder.engine.inside.wire import Wire
 
 if TYPE_CHECKING:  # the shell imports IPython; the wall is tried before
-    from autograder.engine.inside.shell import Shell
+    from autograder.engine.inside.cells.shell import Shell
 
 MANY = 16  #: children after which it pays to make forks cheap: that takes as long as it then saves in so many
-_USUAL = (
-    "matplotlib.pyplot",
-    "matplotlib_inline.backend_inline",
-    "torch.fx.experimental.symbolic_shapes",  # sympy: a backward with an explicit gradient imports it
-    "torch.utils.serialization.config",  # torch.save imports it
-)
-_TRITON = ("triton.compiler.code_generator", "triton.experimental")  # the interpreter's first launch imports them
-
-
-def import_ahead(modules: Iterable[str]) -> None:
-    """Import what many notebooks are about to import.
-
-    Parameters
-    ----------
-    modules : iterable of str
-        What their cells import, beyond what nearly all do.
-    """
-    gc.disable()
-    import autograder.lab
-
-    lab = [module.name for module in pkgutil.walk_packages(autograder.lab.__path__, "autograder.lab.")]
-    for name in (*_USUAL, "autograder.checks.check", *lab, *modules, *(_TRITON if "triton" in modules else ())):
-        with contextlib.suppress(Exception):  # a cell that imports it meets the error itself
-            importlib.import_module(name)
-    gc.freeze()
 
 
 class Zygote:
@@ -79,13 +51,14 @@ class Zygote:
 
     def __init__(self, control: socket.socket, shell: Shell, place: str, shut: Callable[[], None] | None) -> None:
         self.control, self.shell, self.place, self.shut = control, shell, place, shut
-        self.births = isolate.Births() if shut else None
+        self.births = isolate.PidNamespaces() if shut else None
+        self.modules: list[str] = []  # what the course's cells import
         self.forks, self.rehearsed, self.gathered = 0, False, False
         self.memory = 0  #: bytes of anonymous memory that a child is born with
 
     def serve(self) -> None:
         """Obey until the grader hangs up."""
-        from autograder.engine.inside.shell import rehearse
+        from autograder.engine.inside.cells.rehearsal import rehearse
 
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps
         self.settle()
@@ -95,6 +68,7 @@ class Zygote:
                 return
             order = json.loads(body)
             if "modules" in order:
+                self.modules += order["modules"]
                 import_ahead(order["modules"])
                 if not self.rehearsed:
                     self.rehearsed = True
@@ -118,7 +92,8 @@ class Zygote:
         threads = len(os.listdir("/proc/self/task"))
         if threads > 1:
             raise OSError(f"a library started {threads - 1} threads")
-        self.memory, self.foundation = anonymous(), Foundation(self.shell)
+        self.kept = kept.of_run(self.shell, self.modules)
+        self.memory = anonymous()
         _answer(self.control, type="fine", memory=self.memory)
 
     def gather(self) -> None:
@@ -132,8 +107,8 @@ class Zygote:
     def _fork(self, order: dict[str, Any], descriptors: list[int]) -> None:
         if not self.forks and self.shut:
             self.shut()
-            self.place, self.rehearsed = isolate.ROOM, True
-            live_in(isolate.ROOM, isolate.ROOM)  # what is imported from now on may want to write
+            self.place, self.rehearsed = root.ROOM, True
+            live_in(root.ROOM, root.ROOM)  # what is imported from now on may want to write
         self.forks += 1
         if self.forks == MANY:
             self.gather()
@@ -150,9 +125,9 @@ class Zygote:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             os.setsid()
             wire = Wire(socket.socket(fileno=channel))
-            work = order.get("work") or isolate.WORK
+            work = order.get("work") or root.WORK
             captured = capture_descriptors()
-            isolate.close_all_but({channel, *captured.values()})
+            limits.close_all_but({channel, *captured.values()})
             missing: list[str] = []
             try:
                 if self.births:
@@ -160,7 +135,7 @@ class Zygote:
                 else:
                     os.chdir(work)
                     prctl(PR_SET_CHILD_SUBREAPER, 1)  # children that detach stay ours to end
-                    isolate.apply_limits(order["limits"], beside=isolate.threads_of_user())
+                    limits.apply_limits(order["limits"], beside=limits.threads_of_user())
             except OSError as error:
                 wire.send({"type": "refused", "why": str(error)})
                 return
@@ -169,22 +144,22 @@ class Zygote:
             from autograder.engine.inside.session import Session
 
             wire.send({"type": "ready", "missing": missing})
-            Session(wire, self.shell, work, captured, order["limits"]["memory"], self.foundation).serve()
+            Session(wire, self.shell, work, captured, order["limits"]["memory"], self.kept).serve()
         finally:
             os._exit(71)
 
 
 def _temporary(work: str) -> str:
-    if work != isolate.WORK:
+    if work != root.WORK:
         return work
-    return "/tmp" if os.access("/tmp", os.W_OK) else isolate.ROOM + "/tmp"
+    return "/tmp" if os.access("/tmp", os.W_OK) else root.ROOM + "/tmp"
 
 
 def main() -> None:
-    """Start as `python -m autograder.engine.inside.zygote DESCRIPTOR SCRATCH isolate|plain|trial [HIDDEN ...]`."""
+    """Start as `python -m autograder.engine.inside.births.zygote DESCRIPTOR SCRATCH isolate|plain|trial [HIDDEN ...]`."""
     control = socket.socket(fileno=int(sys.argv[1]))
     scratch, wall, hidden = sys.argv[2], sys.argv[3], sys.argv[4:]
-    package, isolated = str(Path(__file__).parents[2]), wall != "plain"
+    package, isolated = str(Path(__file__).parents[3]), wall != "plain"
     sys.argv[:] = [""]
     try:
         missing: list[str] = []
@@ -196,7 +171,7 @@ def main() -> None:
             return
         shell = prepare(scratch + "/home")
         sys.path[:] = ["", *(path for path in sys.path if not path.startswith(scratch))]
-        shut = partial(isolate.build_root, scratch + "/root", package, hidden) if isolated else None
+        shut = partial(root.build, scratch + "/root", package, hidden) if isolated else None
         Zygote(control, shell, scratch, shut).serve()
     except OSError as error:
         _answer(control, type="refused", why=str(error))
