@@ -1,7 +1,8 @@
-"""Do both engines give the same, over the whole course? python -m benchmarks.parity [CHAPTER ...].
+"""Do runs that are born warm and cold give the same, over the whole course? python -m benchmarks.parity [CHAPTER ...].
 
-Every chapter with its demo cells, and all answers of the bank packed one per exercise into notebooks, run in the warm engine
-and in Jupyter kernels. Statuses, outputs and observations must be equal. Exit 1 where they are not.
+Every chapter with its demo cells, and all answers of the bank packed one per exercise into notebooks, run in forks of one
+parent and in fresh processes. Statuses, outputs and observations must be equal. Exit 1 where they are not. That outputs are
+a stock kernel's as well is tests/engine/test_parity.py's business.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import time
 from autograder.authoring.source import source_names
 from autograder.cli.terminal import cores
 from autograder.engine import bubblewrap
-from autograder.engine.kernel import KernelEngine
+from autograder.engine.cold import ColdEngine
 from autograder.engine.warm import WarmEngine
 from autograder.grading.loading import load_course
 from tests.engine.parity import differences, packed
@@ -22,17 +23,17 @@ SEED = 11
 
 
 def main(names: list[str]) -> int:
-    """Compare the engines over chapters; returns the exit code."""
+    """Compare the two births over chapters; returns the exit code."""
     unequal = 0
     fenced = bubblewrap.find() if bubblewrap.refusal() is None else None
-    with WarmEngine(jobs=cores()) as warm, KernelEngine(fenced, jobs=cores()) as kernel:
+    with WarmEngine(jobs=cores()) as warm, ColdEngine(fenced, jobs=cores()) as cold:
         for name in names:
             (chapter,) = load_course(ROOT, [name]).chapters.values()
             jobs = list(packed(chapter, SEED))
             start = time.monotonic()
             fast = {run.key: run for run in warm.run(jobs)}
             middle = time.monotonic()
-            slow = {run.key: run for run in kernel.run(jobs)}
+            slow = {run.key: run for run in cold.run(jobs)}
             end = time.monotonic()
             found = [line for job in jobs for line in differences(job, fast[job.key], slow[job.key])]
             observed = sum(len(cell.observed) for run in fast.values() for cell in run.cells)
@@ -40,7 +41,7 @@ def main(names: list[str]) -> int:
             print(
                 f"{name}: {len(jobs)} notebooks, {observed:,} observations, {shown} outputs; "
                 f"{len(found)} differ; "
-                f"warm {middle - start:.0f} s, kernel {end - middle:.0f} s",
+                f"warm {middle - start:.0f} s, cold {end - middle:.0f} s",
                 flush=True,
             )
             unequal += len(found)

@@ -114,14 +114,14 @@ def _no_cuda() -> str | None:
 
 def _kernel(sandbox: str, jobs: int, why: list[str], device: str = "cpu") -> Engine:
     from autograder.engine import bubblewrap
-    from autograder.engine.kernel import KernelEngine
+    from autograder.engine.cold import ColdEngine
 
     if sandbox == "off":
-        return KernelEngine(None, jobs, why="you asked for none", device=device)
+        return ColdEngine(None, jobs, why="you asked for none", device=device)
     refusal = bubblewrap.refusal()
     if refusal is None:
-        return KernelEngine(bubblewrap.find(), jobs, device=device)
+        return ColdEngine(bubblewrap.find(), jobs, device=device)
     why = [*why, refusal]
     if sandbox == "require":
         raise EngineUnavailable(f"No sandbox can be had here: {'; '.join(why)}. `autograder doctor` says more.")
-    return KernelEngine(None, jobs, why="; ".join(why), device=device)
+    return ColdEngine(None, jobs, why="; ".join(why), device=device)

@@ -14,7 +14,6 @@ from typing import Any, Literal, Protocol
 
 Role = Literal["course", "answer", "student", "check"]
 CellStatus = Literal["ran", "error", "timed-out", "died", "not-run"]
-Copied = Literal["always", "with threads", "never"]
 Json = Any  #: what `json.loads` returns
 
 
@@ -38,9 +37,9 @@ class Cell:
         ran, but enters the run only when every cell of the job has run: nothing that students see can hold a word of it.
     hidden_checks : int
         How many checks its hidden part has: so many observations come of it, unless time runs out or somebody meddles.
-    copied : {"always", "with threads", "never"}
-        Check cells only: whether it runs in a copy of the run. Only the last cell of a job may do without: nothing comes after
-        it that could find a trace. "with threads" asks for a copy where the run has other threads, which no copy has.
+    copied : bool
+        Check cells only: whether it runs in a copy of the run, so that no later cell finds a trace of it. A copy has none of
+        the threads that the run has started; a check that waits for one must do without a copy, as the last cell of its job.
     limit : float
         Seconds before the cell is interrupted. A check cell's calls carry limits of their own; this is the most that may pass
         between two of its observations.
@@ -53,7 +52,7 @@ class Cell:
     limit: float = 30.0
     hidden: str = ""
     hidden_checks: int = 0
-    copied: Copied = "always"
+    copied: bool = True
 
 
 @dataclass(frozen=True)
@@ -147,11 +146,6 @@ class Run:
     sandbox: str
     seconds: float = 0.0
     notes: list[str] = field(default_factory=list)
-
-
-def is_copied(copied: Copied, among_threads: bool) -> bool:
-    """Whether a check cell that is `copied` so runs in a copy of its run, which has other threads or has not."""
-    return copied == "always" or (copied == "with threads" and among_threads)
 
 
 class EngineUnavailable(Exception):

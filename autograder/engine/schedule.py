@@ -125,29 +125,20 @@ class _Attempts:
 
     def as_it_is(self) -> None:
         """Run all cells; where one must be killed, once more without its exercise."""
-        job, last = self.job, self.job.cells[-1:]
-        if (
-            last and last[0].role == "check"
-        ):  # nothing comes after it: as long as it need not be killed, it needs no copy
-            job = replace(job, cells=(*job.cells[:-1], replace(last[0], copied="with threads")))
         while True:
-            attempt = self.attempt(self.skip, job)
+            attempt = self.attempt(self.skip)
             if self.abandoned:
                 return
             self.best = [_better(now, before) for now, before in zip(attempt.cells, self.best, strict=True)]
             if attempt.slow and not self.alone and self.left > 0:
                 self.alone = True  # a time-out counts only when it repeats alone
-                job = self.job
-                continue
-            if attempt.stopped_at and job is not self.job and attempt.stopped_at is job.cells[-1] and self.left > 0:
-                job = self.job  # in a copy it takes nothing along
                 continue
             self.notes += [note for note in attempt.notes if note not in self.notes]
             if attempt.stopped_at is None:
                 return
             if self.left <= 0:
                 self.notes.append(
-                    f"The notebook's time of {job.deadline:g} s was over in cell {attempt.stopped_at.id}; "
+                    f"The notebook's time of {self.job.deadline:g} s was over in cell {attempt.stopped_at.id}; "
                     "later cells did not run."
                 )
                 return
@@ -177,7 +168,7 @@ class _Attempts:
                 return
             self.alone = True
             before = [other for other in cells[:place] if other.role != "check"]
-            own = replace(self.job, cells=(*before, replace(cells[place], copied="never")))
+            own = replace(self.job, cells=(*before, replace(cells[place], copied=False)))
             attempt = self.attempt(self.skip, own)
             now = attempt.cells[-1]
             if attempt.stopped_at is None and _came_further(now, self.best[place]):

@@ -8,11 +8,10 @@ from collections.abc import Callable
 from autograder.engine import processes
 
 PAUSE = 0.1  #: seconds between two looks
-LONG_PAUSE = 0.5  #: the same where the kernel limits the run itself
 
 
 class Watch:
-    """Looks now and then how much memory a run holds in all its processes.
+    """Looks now and then how much memory a run holds in all its processes. Without /proc it sees nothing.
 
     Parameters
     ----------
@@ -20,24 +19,24 @@ class Watch:
         Returns the pid of the run's first process, None where it has ended.
     most : int
         Bytes that the run may hold.
-    base : int
-        Bytes that its first process was born with; they do not count.
-    kills : callable or None
-        Returns how many processes the kernel has ended so far because the run held too much. None where it limits nothing.
+    base : int or None
+        Bytes that its first process was born with; they do not count. None: what it holds when `begin` is called.
 
     Attributes
     ----------
     copies : int
-        Snapshots that wait for their hidden part: each shares what the first process was born with.
+        Copies of the run that wait for their hidden part: each shares what the first process was born with.
     """
 
-    def __init__(
-        self, pid: Callable[[], int | None], most: int, base: int, kills: Callable[[], int] | None = None
-    ) -> None:
-        self.pid, self.most, self.base, self.kills = pid, most, base, kills
-        self.pause = PAUSE if kills is None else LONG_PAUSE
-        self.kills_before = kills() if kills else 0
+    def __init__(self, pid: Callable[[], int | None], most: int, base: int | None) -> None:
+        self.pid, self.most, self.base = pid, most, base or 0
+        self.is_known = base is not None
         self.last, self.copies = time.monotonic(), 0
+
+    def begin(self) -> None:
+        """Take what the run holds now for what it was born with, where nobody could say before."""
+        if not self.is_known:
+            self.base = self.held()
 
     def held(self) -> int:
         """Bytes held beyond what the first process was born with."""
@@ -50,14 +49,10 @@ class Watch:
             return quick
         return min(quick, sum(map(processes.share, every)) - self.base)
 
-    def was_limited(self) -> bool:
-        """Whether the kernel had to end a process of the run."""
-        return self.kills is not None and self.kills() > self.kills_before
-
     def too_much(self) -> bool:
-        """Whether the run holds more than it may; looks at most every `pause` seconds."""
+        """Whether the run holds more than it may; looks at most every `PAUSE` seconds."""
         now = time.monotonic()
-        if now - self.last < self.pause:
+        if now - self.last < PAUSE:
             return False
         self.last = now
-        return self.was_limited() or self.held() > self.most
+        return self.held() > self.most

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
 
-from autograder.engine.api import Cell, Job, Run
+from autograder.engine.api import Cell, CellRun, Job, Run
 from autograder.grading.course import Chapter
 from autograder.grading.jobs import reference_job
 from tests.bank_lib import entries
@@ -53,20 +53,25 @@ def with_demos(chapter: Chapter, seed: int) -> Job:
 
 
 def differences(job: Job, first: Run, second: Run) -> list[str]:
-    """A sentence per cell whose status, outputs or observations differ."""
+    """A sentence for each thing of a job's cells in which two runs differ."""
+    pairs = zip(job.cells, first.cells, second.cells, strict=True)
+    return [f"{job.key}, {line}" for cell, one, other in pairs for line in difference(cell, one, other)]
+
+
+def difference(cell: Cell, one: CellRun, other: CellRun) -> list[str]:
+    """A sentence for status, outputs and each observation in which two runs of a cell differ."""
     found = []
-    for cell, one, other in zip(job.cells, first.cells, second.cells, strict=True):
-        if one.status != other.status:
-            found.append(f"{job.key}, {one.id}: {one.status} and {other.status}")
-        mine, theirs = normal(one.outputs), normal(other.outputs)
-        if _CHANCE.search(cell.source):
-            mine, theirs = _without_figures(mine), _without_figures(theirs)
-        if mine != theirs:
-            found.append(f"{job.key}, {one.id}: outputs {mine} and {theirs}")
-        for label in one.observed.keys() | other.observed.keys():
-            mine, theirs = (clean(run.observed.get(label, "nothing")) for run in (one, other))
-            if mine != theirs:
-                found.append(f"{job.key}, {one.id}, {label!r}: {mine} and {theirs}")
+    if one.status != other.status:
+        found.append(f"{one.id}: {one.status} and {other.status}")
+    mine, theirs = normal(one.outputs), normal(other.outputs)
+    if _CHANCE.search(cell.source):
+        mine, theirs = _without_figures(mine), _without_figures(theirs)
+    if mine != theirs:
+        found.append(f"{one.id}: outputs {mine} and {theirs}")
+    for label in one.observed.keys() | other.observed.keys():
+        seen, also = (clean(run.observed.get(label, "nothing")) for run in (one, other))
+        if seen != also:
+            found.append(f"{one.id}, {label!r}: {seen} and {also}")
     return found
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from autograder.engine import EngineUnavailable, describe_machine, open_engine
-from autograder.engine.inside import isolate
+from autograder.engine.inside.wall import isolate
 from tests.engine.helpers import code_job, text
 
 ROOT = Path(__file__).parents[2]
@@ -53,7 +53,7 @@ def _sleepers() -> list[int]:
 
 
 _REFUSED = """
-    from autograder.engine.inside import seccomp, syscalls
+    from autograder.engine.inside.wall import seccomp, syscalls
     from autograder.engine import EngineUnavailable, describe_machine, open_engine
     from autograder.engine.api import Cell, Job
     syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
@@ -118,7 +118,7 @@ _ORDINARY = """
 )
 def test_an_ordinary_user_is_shut_in_as_well() -> None:
     """The interpreter may lie where only root can look; an own mount namespace opens that folder to the ordinary user."""
-    from autograder.engine.inside import syscalls as sc
+    from autograder.engine.inside.wall import syscalls as sc
 
     def become_ordinary() -> None:
         sc.unshare(sc.CLONE_NEWNS)

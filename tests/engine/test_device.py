@@ -11,11 +11,10 @@ from click.testing import CliRunner
 
 from autograder.cli.main import main
 from autograder.engine import Cell, EngineUnavailable, Job, bubblewrap, open_engine
+from autograder.engine.cold import ColdEngine
 from autograder.engine.environment import environment
-from autograder.engine.inside.copies import Copies
-from autograder.engine.kernel import KernelEngine
 from tests import mini_course
-from tests.engine.helpers import code_job, text
+from tests.engine.helpers import cells, code_job, text
 
 LIMIT = (
     "import os, resource\nprint(os.environ.get('CUDA_VISIBLE_DEVICES'), resource.getrlimit(resource.RLIMIT_AS)[0] > 0)"
@@ -32,9 +31,9 @@ def test_on_the_cpu_a_run_sees_no_gpu_and_on_cuda_those_that_we_see(monkeypatch)
     assert "CUDA_VISIBLE_DEVICES" not in environment("/x", "cuda")
 
 
-def test_the_wall_lets_the_driver_in_only_when_asked(monkeypatch, tmp_path):
-    plain = bubblewrap.command("bwrap", str(tmp_path), {}, 1)
-    with_gpu = bubblewrap.command("bwrap", str(tmp_path), {}, 1, None, "cuda")
+def test_the_wall_lets_the_driver_in_only_when_asked():
+    plain = bubblewrap.command("bwrap", {}, 1)
+    with_gpu = bubblewrap.command("bwrap", {}, 1, device="cuda")
     assert "/sys" not in plain and not any("nvidia" in word for word in plain)
     assert with_gpu[with_gpu.index("/sys") - 1] == "--ro-bind"
 
@@ -52,77 +51,55 @@ def test_without_a_gpu_cuda_is_refused_in_a_sentence():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits are Linux's")
 def test_cuda_runs_one_after_another_without_a_limit_on_address_space():
-    with KernelEngine(None, 4, why="a test", device="cuda") as engine:
+    with ColdEngine(None, 4, why="a test", device="cuda") as engine:
         assert engine.jobs == 1 and "not protected" in engine.describe()
         (run,) = engine.run([code_job(LIMIT)])
     assert text(run.cells[0]) == f"{os.environ.get('CUDA_VISIBLE_DEVICES')} False\n"
-    with KernelEngine(None, 4, why="a test") as engine:
+    with ColdEngine(None, 4, why="a test") as engine:
         (run,) = engine.run([code_job(LIMIT)])
     assert text(run.cells[0]) == " True\n"
 
 
-def observed(program, space, monkeypatch, work):
-    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)  # as after an answer that used the GPU
-    found = []
-    order = {"id": "check-x", "exercise": "x", "seed": 1, "pause": False, "copied": "always"}
-    copies = Copies(space, str(work), found.append)
-    copies.threads = 0  # the driver has started some: that is no answer's doing, and nothing is copied
-    assert not copies.lack_threads()
-    status = copies.check(program, order)
-    return status, {message["label"]: message["value"] for message in found if message["type"] == "observation"}
+CELLS = (
+    Cell("setup", "import os\nhere, n, name = os.getpid(), 1, 1\ndef f(): return n", "course"),
+    Cell("a", "check('same process', lambda: os.getpid() == here)", "check", "a", 9.0, "check('still', lambda: os.getpid() == here)"),
+    Cell("traces", "name = 2\nleft = 3\nopen('left.txt', 'w').close()\nos.write(1, b'noise')\nprint('noise')\n"
+         "check('name', lambda: (name, f()))", "check", "traces", 9.0, "check('hidden', lambda: (name, left, f()))"),
+    Cell("after", "import asyncio\nawait asyncio.sleep(0.01)\nos.write(1, b'descriptor ')\n"
+         "print('left' in globals(), name, os.listdir())\nn = 2"),
+    Cell("raises", "1 / 0", "check", "raises"),
+    Cell("exits", "raise SystemExit", "check", "exits"),
+    Cell("loops", "def loop():\n    while True: pass\ncheck('loop', loop, limit=0.3)", "check", "loops", 9.0, "check('never', lambda: 1)"),
+    Cell("goes on", "check('five', lambda: 5)", "check", "goes on"),
+)  # fmt: skip
 
 
-def test_once_cuda_is_used_checks_run_in_the_process_itself_and_put_back_what_they_can(monkeypatch, tmp_path, capfd):
-    program = (
-        "import os\nname = 2\nopen('left.txt', 'w').close()\nprint('noise')\ncheck('a', lambda: (name, os.getpid()))"
-    )
-    space, streams = {"name": 1}, (sys.stdin, sys.stdout, sys.stderr)
-    monkeypatch.chdir(tmp_path)
-    status, found = observed(program, space, monkeypatch, tmp_path)
-    assert status == "ran" and found == {"a": {"tuple": [2, os.getpid()]}}
-    assert space == {"name": 1} and (sys.stdin, sys.stdout, sys.stderr) == streams
-    assert not list(tmp_path.iterdir())
-    os.write(1, b"descriptor\n")
-    assert capfd.readouterr().out == "descriptor\n"
+@pytest.fixture(scope="module")
+def on_cuda():
+    """A run as on a GPU: nothing is forked. Here torch computes on the CPU all the same."""
+    with ColdEngine(None, 1, why="a test", device="cuda") as engine:
+        (run,) = engine.run([Job("k", CELLS)])
+    return cells(run)
 
 
-def test_a_check_cell_that_raises_there_is_an_error_and_the_next_one_runs(monkeypatch, tmp_path):
-    assert observed("1 / 0", {}, monkeypatch, tmp_path)[0] == "error"
-    assert observed("raise SystemExit", {}, monkeypatch, tmp_path)[0] == "error"
-    assert observed("check('a', lambda: 5)", {}, monkeypatch, tmp_path) == ("ran", {"a": 5})
+def test_on_cuda_checks_run_in_the_process_itself(on_cuda):
+    assert on_cuda["a"].observed == {"same process": True, "still": True}
+    assert not on_cuda["a"].threads
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the kernel's snapshot is Linux's")
-def test_a_kernel_that_has_used_cuda_goes_on_after_a_check():
-    cells = (
-        Cell("setup", "import os, torch\ntorch.cuda.is_initialized = lambda: True\nhere = os.getpid()", "course"),
-        Cell("check-x", "left = 1\ncheck('same process', lambda: os.getpid() == here)", "check", "x"),
-        Cell("after", "import asyncio\nawait asyncio.sleep(0.01)\nprint('left' in globals(), 'goes on')"),
-        Cell("check-y", "check('again', lambda: 6)", "check", "y"),
-    )
-    with KernelEngine(None, 1, why="a test", device="cuda") as engine:
-        (run,) = engine.run([Job("k", cells)])
-    assert [cell.status for cell in run.cells] == ["ran"] * 4
-    assert [cell.observations for cell in run.cells if cell.id.startswith("check")] == [
-        {"same process": True},
-        {"again": 6},
-    ]
-    assert text(run.cells[2]) == "False goes on\n"
+def test_there_names_streams_and_files_are_put_back(on_cuda):
+    assert on_cuda["traces"].observations == {"name": {"tuple": [2, 1]}}
+    assert text(on_cuda["after"]) == "descriptor False 1 []\n"
 
 
-def test_a_hidden_part_there_finds_the_names_as_they_were(monkeypatch, tmp_path):
-    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
-    monkeypatch.chdir(tmp_path)
-    space, found = {"n": 1}, []
-    exec("def f(): return n", space)
-    copies = Copies(space, str(tmp_path), found.append)
-    order = {"id": "check-x", "exercise": "x", "seed": 1, "pause": True, "copied": "always"}
-    assert copies.check("mine = 5\ncheck('a', lambda: f())", order) == "paused"
-    exec("n = 2\ndef f(): return 'rebound'", space)
-    assert copies.hidden("check('b', lambda: (f(), mine))", "check-x") == "ran"
-    assert {m["label"]: m["value"] for m in found} == {"a": 1, "b": {"tuple": [1, 5]}}
-    assert space["n"] == 2 and space["f"]() == "rebound" and "mine" not in space
-    assert copies.hidden("check('b', lambda: 1)", "check-x") == "died"
+def test_a_hidden_part_there_finds_the_names_as_they_were(on_cuda):
+    assert on_cuda["traces"].hidden == {"hidden": {"tuple": [2, 3, 1]}}
+
+
+def test_a_check_cell_that_ends_badly_there_is_an_error_and_the_next_one_runs(on_cuda):
+    assert [on_cuda[name].status for name in ("raises", "exits", "goes on")] == ["error", "error", "ran"]
+    assert on_cuda["loops"].observed == {"loop": {"timeout": 0.3}}
+    assert on_cuda["goes on"].observed == {"five": 5}
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")

@@ -381,7 +381,7 @@ def test_nothing_of_the_grader_is_visible(seen: str) -> None:
     system = {"usr", "lib", "lib32", "lib64", "bin", "sbin", "nix", "etc", "dev", "proc", "tmp", "learner"}
     assert tops <= system | ours
     package = dict(eval(lines["package"]))
-    assert set(package[""]) == {"__init__.py", "lab", "engine"}
+    assert set(package[""]) == {"__init__.py", "checks", "lab", "engine"}
     assert set(package["engine"]) == {"__init__.py", "api.py", "inside"}
     assert set(eval(lines["path"])) <= {"", *sys.path} and ROOT not in eval(lines["path"])
     assert not any(word in lines["names"].split() for word in (getpass.getuser(), "source", "submitted"))

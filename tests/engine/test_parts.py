@@ -236,7 +236,7 @@ def with_threads(**observed: object) -> tuple[Script, CellRun]:
             self.jobs = [*getattr(self, "jobs", []), job]
             for cell, run in zip(job.cells, result.cells, strict=True):
                 if cell.id == "check0":
-                    run.threads = cell.copied != "never"
+                    run.threads = cell.copied
                     said = observed if run.threads else {"a": 1, "b": 2}
                     run.observations = {label: value for label, value in said.items() if label == "a"}
                     run.hidden = {label: value for label, value in said.items() if label == "b"}
@@ -337,7 +337,7 @@ def test_an_error_of_the_engine_reaches_the_caller() -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="the filter is Linux's")
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
 def test_jumps_of_the_filter_stay_inside(machine: str) -> None:
-    from autograder.engine.inside.seccomp import program
+    from autograder.engine.inside.wall.seccomp import program
 
     code = program(machine)
     steps = [struct.unpack("HBBI", code[place : place + 8]) for place in range(0, len(code), 8)]

@@ -42,10 +42,14 @@ class Gauge:
 
     def __init__(self, memory: int, work: str, disk: bool) -> None:
         self.memory, self.work, self.disk = memory, work, disk
-        self.born, self.resident = held(), mapped()[1]
+        self.visible = os.path.isdir("/proc/self")  # elsewhere than on Linux nobody can say
+        if self.visible:
+            self.born, self.resident = held(), mapped()[1]
 
     def full(self) -> str | None:
         """What is used up, in a word or two, or None."""
+        if not self.visible:
+            return None
         used, resident = mapped()
         if resident - self.resident > self.memory // 2 and held() - self.born > self.memory // 2:
             return "memory"

@@ -74,7 +74,6 @@ class World:
                 manager.cleanup_transforms, manager.line_transforms, manager.token_transformers,
                 shell.input_transformers_post, shell.ast_transformers,
             )]  # fmt: skip
-        self.keep_streams = True
         self.builtins = {name: value for name, value in vars(builtins).items() if name != "_"}
         self.recursion = sys.getrecursionlimit()
         self.path = list(sys.path)
@@ -88,8 +87,7 @@ class World:
     def put_back(self) -> None:
         """Builtins, streams, hooks, traces, alarms, the current folder, torch's and numpy's modes."""
         self.put_back_builtins()
-        if self.keep_streams:
-            sys.stdin, sys.stdout, sys.stderr = self.streams
+        sys.stdin, sys.stdout, sys.stderr = self.streams
         sys.excepthook, sys.unraisablehook, threading.excepthook = self.hooks
         sys.settrace(None)
         sys.setprofile(None)

@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from autograder.checks.seeds import seed_everything
-from autograder.engine.api import is_copied
 from autograder.engine.inside import shell as shells
 from autograder.engine.inside import snapshot
 from autograder.engine.inside.exhaustion import Gauge
-from autograder.engine.inside.isolate import ROOM, WORK
+from autograder.engine.inside.in_place import InPlace
 from autograder.engine.inside.machinery import Machinery
 from autograder.engine.inside.memory import threads
 from autograder.engine.inside.putback import Names, World
 from autograder.engine.inside.streams import Desk
+from autograder.engine.inside.wall.isolate import ROOM, WORK
 from autograder.engine.inside.wire import Wire
 
 
@@ -63,7 +63,7 @@ class Session:
         self.world, self.machinery = World(work, shell), machinery
         self.waiting: dict[str, int] = {}  # check cell to the process in which its hidden part will go on
         self.paused: dict[int, snapshot.Files] = {}  # that process to the files that its visible part left
-        self.observer: snapshot.Observer | None = None  # of the check cell that runs in this process
+        self.in_place: dict[str, InPlace] = {}  # check cells whose hidden part will go on in this process
 
     def serve(self) -> None:
         """Follow orders until there are no more."""
@@ -75,10 +75,9 @@ class Session:
             elif order["type"] == "cell":
                 self._cell(order)
             elif order["type"] == "check":
-                (self._check if is_copied(order["copied"], threads() > 1) else self._check_here)(order)
+                (self._check if order["copied"] else self._check_in_place)(order)
             elif order["type"] == "hidden":
-                here = self.observer is not None and self.observer.id == order["id"]
-                (self._go_on if here else self._hidden)(order)
+                (self._hidden if order["copied"] else self._check_in_place)(order)
 
     def _file(self, name: str, data: str) -> None:
         target = Path(self.work, name)
@@ -152,23 +151,20 @@ class Session:
                     status = "died"
         self._checked(order, status)
 
-    def _check_here(self, order: dict[str, Any]) -> None:
-        """In this process, among its threads. Nothing but hidden parts come after it, its own first."""
-        self.observer = snapshot.Observer(order, self.shell.user_ns, self.wire.send)
-        self._go_on(order)
-
-    def _go_on(self, order: dict[str, Any]) -> None:
-        """Run the next part of the check cell that runs in this process."""
-        assert self.observer is not None
-        snapshot.silence()
-        status, program = "error", self.wire.receive()
-        with contextlib.suppress(KeyboardInterrupt):  # one that comes before or after the part itself
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            hidden = order["type"] == "hidden"
-            if program is not None and self.observer.run(program, hidden):
-                more = not hidden and order["pause"] and not self.observer.probe.timed_out
-                status = "paused" if more else "ran"
-        self._put_back()
+    def _check_in_place(self, order: dict[str, Any]) -> None:
+        """Run the next part of a check cell in this process, among its threads and with its CUDA context."""
+        hidden = order["type"] == "hidden"
+        here = self.in_place.pop(order["id"], None) if hidden else InPlace(self.wire, order, self.shell.user_ns)
+        if here is None:  # somebody said in its name that it waits
+            self._checked(order, "died")
+            return
+        try:
+            with snapshot.no_trace(self.room, set(self.paused)):
+                status = here.run(hidden)
+        finally:
+            self._put_back()
+        if status == "paused":
+            self.in_place[order["id"]] = here
         self._checked(order, status)
 
     def _checked(self, order: dict[str, Any], status: str, among_threads: bool = False) -> None:

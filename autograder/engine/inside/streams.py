@@ -147,12 +147,17 @@ class Stream(io.TextIOBase):
         return self._descriptor
 
 
-def _memory_file(name: str) -> int:
+def _memory_file(name: str) -> tuple[int, int]:
+    """A file without a name: a descriptor that reads it, and one that writes at its end, wherever that is by then."""
     try:
-        return os.memfd_create(name, os.MFD_CLOEXEC)
-    except (AttributeError, OSError):  # an old kernel, or one whose administrator refuses
-        with tempfile.TemporaryFile() as file:
-            return os.dup(file.fileno())
+        reader = os.memfd_create(name, os.MFD_CLOEXEC)
+        return reader, os.open(f"/proc/self/fd/{reader}", os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+    except (AttributeError, OSError):  # not Linux, or somebody refuses
+        reader, path = tempfile.mkstemp()
+        try:
+            return reader, os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+        finally:
+            os.unlink(path)
 
 
 def capture_descriptors() -> dict[str, int]:
@@ -162,10 +167,7 @@ def capture_descriptors() -> dict[str, int]:
     """
     files = {}
     for name, target in (("stdout", 1), ("stderr", 2)):
-        descriptor = _memory_file(name)
-        # Append mode: after the file was emptied, the next writer starts at its new end.
-        writer = os.open(f"/proc/self/fd/{descriptor}", os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+        files[name], writer = _memory_file(name)
         os.dup2(writer, target)
         os.close(writer)
-        files[name] = descriptor
     return files

@@ -8,82 +8,29 @@ notebooks import, builds the shell, starts no thread, runs no backward, freezes 
 from __future__ import annotations
 
 import contextlib
-import gc
-import importlib
 import json
 import os
-import pkgutil
 import signal
 import socket
 import sys
-import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from autograder.engine.inside import isolate
 from autograder.engine.inside.machinery import Machinery
 from autograder.engine.inside.memory import anonymous, forget_fonts, gather_code, gather_heap
+from autograder.engine.inside.prepare import import_ahead, live_in, prepare
 from autograder.engine.inside.putback import World
 from autograder.engine.inside.streams import capture_descriptors
-from autograder.engine.inside.syscalls import PR_SET_CHILD_SUBREAPER, prctl
+from autograder.engine.inside.wall import isolate
+from autograder.engine.inside.wall.syscalls import PR_SET_CHILD_SUBREAPER, prctl
 from autograder.engine.inside.wire import Wire
 
 if TYPE_CHECKING:  # the shell imports IPython; the wall is tried before
     from autograder.engine.inside.shell import Shell
 
 MANY = 16  #: children after which it pays to make forks cheap: that takes as long as it then saves in so many
-_USUAL = (
-    "matplotlib.pyplot",
-    "matplotlib_inline.backend_inline",
-    "torch.fx.experimental.symbolic_shapes",  # sympy: a backward with an explicit gradient imports it
-    "torch.utils.serialization.config",  # torch.save imports it
-)
-_TRITON = ("triton.compiler.code_generator", "triton.experimental")  # the interpreter's first launch imports them
-
-
-def prepare(ipython_dir: str) -> Shell:
-    """Import what every notebook needs, and build the shell that children go on with.
-
-    Parameters
-    ----------
-    ipython_dir : str
-        An empty folder.
-    """
-    gc.disable()  # nothing that is imported goes away, so looking through it takes time only; put_back turns it on
-    os.environ["TRITON_INTERPRET"] = "1"  # a child sees no GPU; Triton reads this once, when it is imported
-    import matplotlib.font_manager  # noqa: F401  # the list of fonts is read here, where it can be found
-    import numpy.random  # noqa: F401  # the first seed imports it
-    import torch
-
-    import autograder.engine.inside.session  # noqa: F401
-    from autograder.engine.inside import shell
-
-    torch.set_num_threads(1)
-    with contextlib.suppress(RuntimeError):
-        torch.set_num_interop_threads(1)
-    built = shell.build(ipython_dir)
-    gc.freeze()
-    return built
-
-
-def import_ahead(modules: Iterable[str]) -> None:
-    """Import what many notebooks are about to import.
-
-    Parameters
-    ----------
-    modules : iterable of str
-        What their cells import, beyond what nearly all do.
-    """
-    gc.disable()
-    import autograder.lab
-
-    lab = [module.name for module in pkgutil.walk_packages(autograder.lab.__path__, "autograder.lab.")]
-    for name in (*_USUAL, "autograder.checks.check", *lab, *modules, *(_TRITON if "triton" in modules else ())):
-        with contextlib.suppress(Exception):  # a cell that imports it meets the error itself
-            importlib.import_module(name)
-    gc.freeze()
 
 
 class Zygote:
@@ -158,7 +105,7 @@ class Zygote:
         if not self.forks and self.shut:
             self.shut()
             self.place, self.rehearsed = isolate.ROOM, True
-            _live_in(isolate.ROOM, isolate.ROOM)  # what is imported from now on may want to write
+            live_in(isolate.ROOM, isolate.ROOM)  # what is imported from now on may want to write
         self.forks += 1
         if self.forks == MANY:
             self.gather()
@@ -189,7 +136,7 @@ class Zygote:
             except OSError as error:
                 wire.send({"type": "refused", "why": str(error)})
                 return
-            _live_in(work, _temporary(work))
+            live_in(work, _temporary(work))
             self.shell.ipython_dir = work
             from autograder.engine.inside.session import Session
 
@@ -197,12 +144,6 @@ class Zygote:
             Session(wire, self.shell, work, captured, order["limits"]["memory"], self.machinery).serve()
         finally:
             os._exit(71)
-
-
-def _live_in(home: str, temporary: str) -> None:
-    os.environ.update(HOME=home, IPYTHONDIR=home, MPLCONFIGDIR=home + "/.matplotlib", TMPDIR=temporary)
-    os.environ["TORCHINDUCTOR_CACHE_DIR"] = home + "/.torchinductor"
-    tempfile.tempdir = None
 
 
 def _temporary(work: str) -> str:

@@ -21,9 +21,10 @@ import sysconfig
 from collections.abc import Iterable
 from pathlib import Path
 
-from autograder.engine.inside import memory, seccomp
-from autograder.engine.inside import syscalls as sc
+from autograder.engine.inside import memory
 from autograder.engine.inside.exhaustion import SPARE
+from autograder.engine.inside.wall import seccomp
+from autograder.engine.inside.wall import syscalls as sc
 
 ROOM = "/learner"  #: the one place that can be written; a name that no machine uses for its own
 WORK = ROOM + "/work"

@@ -12,7 +12,7 @@ import errno
 import os
 import struct
 
-from autograder.engine.inside.syscalls import PR_SET_SECCOMP, _call, _libc
+from autograder.engine.inside.wall.syscalls import PR_SET_SECCOMP, _call, _libc
 
 _ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
