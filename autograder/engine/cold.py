@@ -48,6 +48,7 @@ class ColdEngine(BaseEngine):
     ) -> None:
         super().__init__("bubblewrap" if bwrap else "none", jobs if device == "cpu" else 1, limits)
         self.bwrap, self.device, self.why = bwrap, device, why
+        self.modules: set[str] = set()
 
     def describe(self) -> str:
         """One line: which engine, and what protects this machine."""
@@ -61,7 +62,8 @@ class ColdEngine(BaseEngine):
         return f"Kernel engine, {self.jobs} at once. Sandbox: {wall}."
 
     def expect(self, modules: Iterable[str], jobs: int = 0) -> None:
-        """Every child imports for itself."""
+        """Every child imports for itself, before its first cell."""
+        self.modules |= set(modules)
 
     @contextlib.contextmanager
     def born(self) -> Iterator[Child]:
@@ -98,6 +100,7 @@ class ColdEngine(BaseEngine):
         work = os.path.join(folder, "work")
         os.mkdir(work)
         settings = {"work": "" if self.bwrap else work, "device": self.device, "limits": self.limits.as_dict()}
+        settings["modules"] = sorted(self.modules)
         line = [sys.executable, "-m", "autograder.engine.inside.cold", str(channel.fileno()), json.dumps(settings)]
         variables = environment(WORK if self.bwrap else work, self.device)
         options: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": errors, "stderr": errors, "cwd": work}

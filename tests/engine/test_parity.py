@@ -26,7 +26,7 @@ from autograder.checks.seeds import seed_everything
 import numpy, torch
 torch.set_num_threads(1)
 ids = iter({ids!r})
-get_ipython().events.register("pre_run_cell", lambda info: seed_everything({seed}, next(ids)));
+get_ipython().events.register("pre_run_cell", lambda info: seed_everything({seed}, next(ids, None)));
 """
 
 
@@ -44,7 +44,10 @@ def stock(made: list[Cell], folder: Path) -> dict[str, CellRun]:
     client.execute(cwd=str(folder), env=variables)
     runs, collector = {}, Collector()
     for cell, executed in zip(made, notebook.cells, strict=True):
-        failed = any(output.output_type == "error" for output in executed.outputs)
+        # A magic that is used wrongly is an error to a kernel as well, but one that it only writes to stderr.
+        failed = any(
+            output.output_type == "error" or "UsageError" in output.get("text", "") for output in executed.outputs
+        )
         runs[cell.id] = CellRun(cell.id, "error" if failed else "ran")
         collector.begin(runs[cell.id])
         for output in executed.outputs:

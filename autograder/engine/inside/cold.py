@@ -8,7 +8,7 @@ import os
 import socket
 import sys
 
-from autograder.engine.inside.prepare import live_in, prepare
+from autograder.engine.inside.prepare import import_ahead, live_in, prepare
 from autograder.engine.inside.streams import capture_descriptors
 from autograder.engine.inside.wall import isolate
 from autograder.engine.inside.wire import Wire
@@ -25,7 +25,8 @@ def main() -> None:
     limits["address_space"] = settings["device"] == "cpu"
     isolated = work == isolate.WORK
     shell = prepare("/tmp" if isolated else os.path.dirname(work), settings["device"])
-    from autograder.engine.inside.machinery import Machinery
+    import_ahead(settings["modules"])
+    from autograder.engine.inside import kept
     from autograder.engine.inside.session import Session
 
     live_in(work, "/tmp" if isolated else work)
@@ -38,7 +39,8 @@ def main() -> None:
         isolate.apply_limits(limits, beside=isolate.threads_of_user())
     wire, captured = Wire(socket.socket(fileno=channel)), capture_descriptors()
     wire.send({"type": "ready"})
-    Session(wire, shell, work, captured, limits["memory"], Machinery()).serve()
+    held = kept.machinery(shell), kept.course(settings["modules"])
+    Session(wire, shell, work, captured, limits["memory"], held).serve()
     os._exit(0)
 
 

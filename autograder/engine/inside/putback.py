@@ -12,6 +12,8 @@ import threading
 from collections.abc import Iterable
 from typing import Any
 
+from autograder.engine.inside.kept import hides_inherited
+
 _OURS = {"In", "Out", "get_ipython", "exit", "quit", "open", "_", "__", "___", "_dh", "_oh", "_ih", "_exit_code"}
 
 
@@ -39,6 +41,7 @@ class Names:
                 self.space[name] = value
         for name, value in self.answers.items():
             self.space.setdefault(name, value)
+        self.space["__builtins__"] = builtins
         self._before = dict(self.space)
 
     def _note(self, role: str) -> None:
@@ -69,7 +72,7 @@ class World:
     def __init__(self, work: str, shell: Any = None) -> None:
         self.work, self.shell = work, shell
         if shell is not None:
-            manager = shell.input_transformer_manager
+            manager, self.of_shell = shell.input_transformer_manager, set(vars(shell))
             self.lists = [(held, list(held)) for held in (
                 manager.cleanup_transforms, manager.line_transforms, manager.token_transformers,
                 shell.input_transformers_post, shell.ast_transformers,
@@ -97,6 +100,9 @@ class World:
                 if held != items:
                     held[:] = items
             self.shell.custom_exceptions = ()
+            for name in vars(self.shell).keys() - self.of_shell:
+                if hides_inherited(type(self.shell), name):
+                    delattr(self.shell, name)
         if sys.getrecursionlimit() != self.recursion:
             sys.setrecursionlimit(self.recursion)
         missing = [entry for entry in self.path if entry not in sys.path]
@@ -150,13 +156,13 @@ def _torch_modes(torch: Any) -> None:
 
 def _torch_stacks(torch: Any) -> None:
     """Context managers that were entered and never left: function modes, dispatch modes, saved-tensor hooks."""
-    for length, pop in (
+    for length, pop, *arguments in (
         ("_len_torch_function_stack", "_pop_torch_function_stack"),
-        ("_len_torch_dispatch_stack", "_pop_torch_dispatch_stack"),
+        ("_len_torch_dispatch_stack", "_pop_torch_dispatch_stack", None),
     ):
         if hasattr(torch._C, length) and hasattr(torch._C, pop):
             while getattr(torch._C, length)():
-                getattr(torch._C, pop)()
+                getattr(torch._C, pop)(*arguments)
     autograd = torch._C._autograd
     if hasattr(autograd, "_top_saved_tensors_default_hooks"):
         while autograd._top_saved_tensors_default_hooks(True) is not None:

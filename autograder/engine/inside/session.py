@@ -16,7 +16,7 @@ from autograder.engine.inside import shell as shells
 from autograder.engine.inside import snapshot
 from autograder.engine.inside.exhaustion import Gauge
 from autograder.engine.inside.in_place import InPlace
-from autograder.engine.inside.machinery import Machinery
+from autograder.engine.inside.kept import Kept
 from autograder.engine.inside.memory import threads
 from autograder.engine.inside.putback import Names, World
 from autograder.engine.inside.streams import Desk
@@ -39,8 +39,8 @@ class Session:
         What `streams.capture_descriptors` returned.
     memory : int
         Bytes that the run may hold.
-    machinery : Machinery
-        As it was before any cell.
+    kept : tuple of Kept
+        What `kept.machinery` and `kept.course` remembered before any cell.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Session:
         work: str,
         captured: dict[str, int],
         memory: int,
-        machinery: Machinery,
+        kept: tuple[Kept, Kept],
     ) -> None:
         self.wire, self.shell, self.work = wire, shell, work
         self.desk = Desk(wire.send, captured)
@@ -60,7 +60,8 @@ class Session:
         self.room = ROOM if isolated else work  #: where its files may be
         self.gauge = Gauge(memory, work, disk=isolated)
         self.names = Names(shell.user_ns)
-        self.world, self.machinery = World(work, shell), machinery
+        self.world, (self.machinery, self.course) = World(work, shell), kept
+        self.author: str | None = None  # exercise of the last cell
         self.waiting: dict[str, int] = {}  # check cell to the process in which its hidden part will go on
         self.paused: dict[int, snapshot.Files] = {}  # that process to the files that its visible part left
         self.in_place: dict[str, InPlace] = {}  # check cells whose hidden part will go on in this process
@@ -70,6 +71,9 @@ class Session:
         while (order := self.wire.receive()) is not None:
             if "type" not in order:
                 continue  # the program of a snapshot that ended before it read it
+            if order.get("exercise") is None or order["exercise"] != self.author:
+                self.course.put_back()  # until its own check has run, an answer works with what it has replaced
+            self.author = order.get("exercise")
             if order["type"] == "file":
                 self._file(order["name"], order["data"])
             elif order["type"] == "cell":

@@ -15,6 +15,7 @@ import json
 import marshal
 import os
 import signal
+import stat
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -237,13 +238,13 @@ class Files:
         self.stats = dict(self._walk())
         self.contents: dict[str, bytes] = {}
         room = self._LARGEST
-        for path, (size, _) in self.stats.items():
-            if size <= room:
+        for path, (size, _, is_regular) in self.stats.items():
+            if is_regular and size <= room:  # to read a pipe, or what a link leads to, could take for ever
                 with contextlib.suppress(OSError):
                     self.contents[path] = Path(path).read_bytes()
                     room -= size
 
-    def _walk(self) -> Iterator[tuple[str, tuple[int, int]]]:
+    def _walk(self) -> Iterator[tuple[str, tuple[int, int, bool]]]:
         todo = [self.work]
         while todo:
             with contextlib.suppress(OSError), os.scandir(todo.pop()) as entries:
@@ -252,8 +253,8 @@ class Files:
                         todo.append(entry.path)
                         continue
                     with contextlib.suppress(OSError):
-                        stat = entry.stat(follow_symlinks=False)
-                        yield entry.path, (stat.st_size, stat.st_mtime_ns)
+                        status = entry.stat(follow_symlinks=False)
+                        yield entry.path, (status.st_size, status.st_mtime_ns, stat.S_ISREG(status.st_mode))
 
     def put_back(self) -> None:
         """Remove files that came, write files that changed or went as they were."""

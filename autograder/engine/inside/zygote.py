@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from autograder.engine.inside.machinery import Machinery
+from autograder.engine.inside import kept
 from autograder.engine.inside.memory import anonymous, forget_fonts, gather_code, gather_heap
 from autograder.engine.inside.prepare import import_ahead, live_in, prepare
 from autograder.engine.inside.putback import World
@@ -52,6 +52,7 @@ class Zygote:
     def __init__(self, control: socket.socket, shell: Shell, place: str, shut: Callable[[], None] | None) -> None:
         self.control, self.shell, self.place, self.shut = control, shell, place, shut
         self.births = isolate.Births() if shut else None
+        self.modules: list[str] = []  # what the course's cells import
         self.forks, self.rehearsed, self.gathered = 0, False, False
         self.memory = 0  #: bytes of anonymous memory that a child is born with
 
@@ -67,6 +68,7 @@ class Zygote:
                 return
             order = json.loads(body)
             if "modules" in order:
+                self.modules += order["modules"]
                 import_ahead(order["modules"])
                 if not self.rehearsed:
                     self.rehearsed = True
@@ -90,7 +92,8 @@ class Zygote:
         threads = len(os.listdir("/proc/self/task"))
         if threads > 1:
             raise OSError(f"a library started {threads - 1} threads")
-        self.memory, self.machinery = anonymous(), Machinery()
+        self.kept = kept.machinery(self.shell), kept.course(self.modules)
+        self.memory = anonymous()
         _answer(self.control, type="fine", memory=self.memory)
 
     def gather(self) -> None:
@@ -141,7 +144,7 @@ class Zygote:
             from autograder.engine.inside.session import Session
 
             wire.send({"type": "ready", "missing": missing})
-            Session(wire, self.shell, work, captured, order["limits"]["memory"], self.machinery).serve()
+            Session(wire, self.shell, work, captured, order["limits"]["memory"], self.kept).serve()
         finally:
             os._exit(71)
 
