@@ -39,7 +39,7 @@ def main() -> None:
         isolate.apply_limits(limits, beside=isolate.threads_of_user())
     wire, captured = Wire(socket.socket(fileno=channel)), capture_descriptors()
     wire.send({"type": "ready"})
-    held = kept.machinery(shell), kept.course(settings["modules"])
+    held = kept.of_run(shell, settings["modules"])
     Session(wire, shell, work, captured, limits["memory"], held).serve()
     os._exit(0)
 

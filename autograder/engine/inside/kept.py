@@ -30,14 +30,22 @@ class Kept:
     """
 
     def __init__(self, modules: Iterable[str], classes: Iterable[type] = ()) -> None:
-        self.modules = {name: sys.modules[name] for name in sorted(modules) if sys.modules.get(name) is not None}
-        owners: dict[int, Any] = {id(owner): owner for owner in (*self.modules.values(), *classes)}
-        for name, module in self.modules.items():
+        self.modules: dict[str, ModuleType] = {}
+        self.held: list[tuple[Any, dict[str, Any]]] = []
+        self.add(modules, classes)
+
+    def add(self, modules: Iterable[str], classes: Iterable[type] = ()) -> None:
+        """Remember more of them."""
+        new = {name: sys.modules[name] for name in sorted(modules) if sys.modules.get(name) is not None}
+        owners: dict[int, Any] = {id(owner): owner for owner in (*new.values(), *classes)}
+        for name, module in new.items():
             root = name.partition(".")[0]
             for value in list(vars(module).values()):
                 if isinstance(value, type) and str(value.__module__).partition(".")[0] == root:
                     owners[id(value)] = value
-        self.held = [(owner, dict(vars(owner))) for owner in owners.values()]
+        self.modules |= new
+        known = {id(owner) for owner, _ in self.held}
+        self.held += [(owner, dict(vars(owner))) for owner in owners.values() if id(owner) not in known]
         self.tables = _Tables([_own_dict(owner) for owner, _ in self.held])
 
     def put_back(self) -> None:
@@ -138,18 +146,18 @@ _USED = (
 )  # fmt: skip
 
 
-def machinery(shell: object) -> Kept:
-    """What carries a run: without it no later cell runs, so it is put back as soon as a cell ends."""
-    return Kept(_below(_CARRIES), type(shell).__mro__[:-1])
+def of_run(shell: object, modules: Iterable[str]) -> tuple[Kept, Kept]:
+    """What carries a run, put back as soon as a cell ends, and what the course uses, put back before another exercise."""
+    return Kept(_below(_CARRIES), type(shell).__mro__[:-1]), Kept(course(modules))
 
 
-def course(modules: Iterable[str]) -> Kept:
+def course(modules: Iterable[str] = ()) -> set[str]:
     """What the cells of a course use: torch, numpy, `autograder.lab`, and what else its set-up imports.
 
     But matplotlib, which keeps a state in its functions, and which no check reads.
     """
-    wanted = [name for name in modules if name.partition(".")[0] not in ("matplotlib", "sys")]
-    return Kept({*_USED, *wanted, *_below(("autograder.lab",))})
+    wanted = {name for name in modules if name.partition(".")[0] not in ("matplotlib", "sys")}
+    return {*_USED, *wanted, *_below(("autograder.lab",))}
 
 
 def _below(packages: tuple[str, ...]) -> list[str]:

@@ -92,7 +92,7 @@ class Zygote:
         threads = len(os.listdir("/proc/self/task"))
         if threads > 1:
             raise OSError(f"a library started {threads - 1} threads")
-        self.kept = kept.machinery(self.shell), kept.course(self.modules)
+        self.kept = kept.of_run(self.shell, self.modules)
         self.memory = anonymous()
         _answer(self.control, type="fine", memory=self.memory)
 
