@@ -12,9 +12,9 @@ import time
 
 from autograder.authoring.source import source_names
 from autograder.cli.terminal import cores
-from autograder.engine import bubblewrap
-from autograder.engine.cold import ColdEngine
-from autograder.engine.warm import WarmEngine
+from autograder.engine.births import bubblewrap
+from autograder.engine.births.cold import ColdEngine
+from autograder.engine.births.warm import WarmEngine
 from autograder.grading.loading import load_course
 from tests.engine.parity import differences, packed
 from tests.mini_course import ROOT

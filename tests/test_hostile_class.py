@@ -122,7 +122,7 @@ def _tree(folder: Path) -> dict[str, tuple[int, int]]:
 
 @pytest.fixture(scope="module")
 def graded(built_course, tmp_path_factory):
-    from autograder.engine.warm import WarmEngine
+    from autograder.engine.births.warm import WarmEngine
 
     base = tmp_path_factory.mktemp("hostile-class")
     root, temporary = base / "course", base / "temporary"

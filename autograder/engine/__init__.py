@@ -89,7 +89,7 @@ def open_engine(
 
 
 def _warm(engine: str, sandbox: str, jobs: int, hide: tuple[str, ...]) -> Engine:
-    from autograder.engine.warm import WarmEngine
+    from autograder.engine.births.warm import WarmEngine
 
     if sandbox == "off":
         return WarmEngine(isolated=False, jobs=jobs, why="you asked for none")
@@ -113,8 +113,8 @@ def _no_cuda() -> str | None:
 
 
 def _kernel(sandbox: str, jobs: int, why: list[str], device: str = "cpu") -> Engine:
-    from autograder.engine import bubblewrap
-    from autograder.engine.cold import ColdEngine
+    from autograder.engine.births import bubblewrap
+    from autograder.engine.births.cold import ColdEngine
 
     if sandbox == "off":
         return ColdEngine(None, jobs, why="you asked for none", device=device)

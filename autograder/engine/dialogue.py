@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from autograder.engine.api import Cell, CellRun, Job
-from autograder.engine.child import Child
+from autograder.engine.births.child import Child
 from autograder.engine.files import read_files
 from autograder.engine.inside.exhaustion import RESOURCES
 from autograder.engine.inside.wire import Inbox, Wire, WireError

@@ -7,8 +7,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.engine import bubblewrap
 from autograder.engine.api import EngineUnavailable
+from autograder.engine.births import bubblewrap
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def _warm() -> list[Feature]:
     if sys.platform != "linux":
         why = "Linux only; here each notebook runs in a fresh process"
         return [Feature("warm engine", False, why), Feature("namespaces", False, "Linux only")]
-    from autograder.engine.parent import Parent
+    from autograder.engine.births.parent import Parent
 
     try:
         parent = Parent(isolated=True, trial=True)

@@ -15,7 +15,7 @@ if sys.platform != "linux":
 @pytest.fixture(scope="session")
 def warm() -> Iterator[object]:
     """A shut-in warm engine, two jobs at once."""
-    from autograder.engine.warm import WarmEngine
+    from autograder.engine.births.warm import WarmEngine
 
     try:
         engine = WarmEngine(isolated=True, jobs=2, limits=LIMITS)

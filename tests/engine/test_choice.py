@@ -45,7 +45,7 @@ def _sleepers() -> list[int]:
             parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
         except OSError:
             continue
-        if b"engine.inside.zygote" in line:
+        if b"inside.births.zygote" in line:
             zygotes[int(path.name)] = (line, parent)
     ours = {line for line, parent in zygotes.values() if parent == os.getpid()}
     assert ours
@@ -150,7 +150,7 @@ def test_an_ordinary_user_is_shut_in_as_well() -> None:
 @pytest.mark.parametrize(("place", "linked"), [("/tmp", False), ("/home", False), ("/home", True)])
 def test_an_environment_may_lie_anywhere(place: str, linked: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where a run writes, or would write on most machines, and behind links."""
-    from autograder.engine import parent
+    from autograder.engine.births import parent
 
     if not os.access(place, os.W_OK):
         pytest.skip(f"{place} cannot be written")

@@ -10,9 +10,10 @@ import torch
 from click.testing import CliRunner
 
 from autograder.cli.main import main
-from autograder.engine import Cell, EngineUnavailable, Job, bubblewrap, open_engine
-from autograder.engine.cold import ColdEngine
-from autograder.engine.environment import environment
+from autograder.engine import Cell, EngineUnavailable, Job, open_engine
+from autograder.engine.births import bubblewrap
+from autograder.engine.births.cold import ColdEngine
+from autograder.engine.births.environment import environment
 from tests import mini_course
 from tests.engine.helpers import cells, code_job, text
 

@@ -15,8 +15,8 @@ import pytest
 
 import autograder
 from autograder.engine.api import Job
+from autograder.engine.births.warm import WarmEngine
 from autograder.engine.processes import descendants
-from autograder.engine.warm import WarmEngine
 from tests.engine.helpers import DOUBLES, EARLY, LIMIT, attack_job, cells, code_job, error, text
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the warm engine needs Linux")

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from autograder.engine import bubblewrap, cold, processes
+from autograder.engine import processes
 from autograder.engine.api import Cell, Job
-from autograder.engine.cold import ColdEngine
-from autograder.engine.environment import environment
+from autograder.engine.births import bubblewrap, cold
+from autograder.engine.births.cold import ColdEngine
+from autograder.engine.births.environment import environment
 from autograder.engine.processes import descendants
 from tests.engine.helpers import DOUBLES, EARLY, GOOD, LIMITS, SETUP, attack_job, cells, code_job, error, text
 
@@ -120,13 +121,13 @@ def test_no_kernel_is_left(runs: dict) -> None:
         if sys.platform == "linux"
         else []
     )
-    assert not [line for line in lines if b"inside.cold" in line]
+    assert not [line for line in lines if b"inside.births.cold" in line]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="threads are counted on Linux")
 def test_what_the_user_runs_already_takes_nothing_from_a_run() -> None:
     """The kernel counts all threads of a user: a desktop has hundreds, more than a run may have."""
-    from autograder.engine.inside import memory
+    from autograder.engine.inside.births import memory
     from autograder.engine.inside.wall.isolate import threads_of_user
 
     stop = threading.Event()

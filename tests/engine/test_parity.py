@@ -10,7 +10,7 @@ import pytest
 from nbclient import NotebookClient
 
 from autograder.engine.api import Cell, CellRun, Engine, Job
-from autograder.engine.environment import environment
+from autograder.engine.births.environment import environment
 from autograder.engine.outputs import Collector
 from autograder.grading.loading import load_course
 from tests.engine.helpers import cells

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from autograder.engine.api import Cell, Engine, Job
-from autograder.engine.cold import ColdEngine
+from autograder.engine.births.cold import ColdEngine
 from tests.engine.helpers import DOUBLES, EARLY, LIMITS, attack_job, cells, text
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="what a fork takes along is counted on Linux")

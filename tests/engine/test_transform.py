@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from IPython.core.inputtransformer2 import TransformerManager
 
-from autograder.engine.inside.shell import Transformer
+from autograder.engine.inside.cells.shell import Transformer
 from tests.bank_lib import entries
 
 OURS, THEIRS = Transformer(), TransformerManager()

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from autograder.engine.api import Cell, Job
+from autograder.engine.births.warm import WarmEngine
 from autograder.engine.processes import descendants
-from autograder.engine.warm import WarmEngine
 from tests.engine.helpers import DOUBLES, GOOD, LIMITS, SETUP, cells, code_job, error, text
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the warm engine needs Linux")

@@ -6,7 +6,7 @@ import os
 import resource
 from pathlib import Path
 
-from autograder.engine.inside.memory import threads
+from autograder.engine.inside.births.memory import threads
 
 SPARE = 16  #: processes and descriptors that a run's own steps may use beyond a cell's limit
 RESOURCES = ("memory", "file descriptors", "threads", "disk space", "waiting checks")  #: what `Gauge.full` answers

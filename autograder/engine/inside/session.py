@@ -7,20 +7,19 @@ import contextlib
 import os
 import resource
 import signal
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from autograder.checks.seeds import seed_everything
-from autograder.engine.inside import shell as shells
 from autograder.engine.inside import snapshot
+from autograder.engine.inside.births.memory import threads
+from autograder.engine.inside.cells import shell as shells
+from autograder.engine.inside.cells.streams import Desk
 from autograder.engine.inside.exhaustion import Gauge
 from autograder.engine.inside.in_place import InPlace
 from autograder.engine.inside.kept import Kept, course
-from autograder.engine.inside.memory import threads
 from autograder.engine.inside.putback import Names, World
-from autograder.engine.inside.streams import Desk
 from autograder.engine.inside.wall.isolate import ROOM, WORK
 from autograder.engine.inside.wire import Wire
 
@@ -62,7 +61,7 @@ class Session:
         self.gauge = Gauge(memory, work, disk=isolated)
         self.names = Names(shell.user_ns)
         self.world, (self.machinery, self.course) = World(work, shell), kept
-        self.imported = len(sys.modules)
+        self.is_expected = "autograder.lab" in self.course.modules  #: whether what the course imports is there already
         self.author: str | None = None  # exercise of the last cell
         self.waiting: dict[str, int] = {}  # check cell to the process in which its hidden part will go on
         self.paused: dict[int, snapshot.Files] = {}  # that process to the files that its visible part left
@@ -110,8 +109,7 @@ class Session:
         self._put_back()
         cut = self.desk.end()
         self.names.after(order["role"])
-        if order["role"] == "course" and len(sys.modules) > self.imported:  # what the parent was not told to expect
-            self.imported = len(sys.modules)
+        if order["role"] == "course" and not self.is_expected:
             self.course.add(course() - self.course.modules.keys())
         message = {"type": "done", "id": order["id"], "status": status, "cut": cut}
         if full := self.gauge.full() or ("waiting checks" if self._has_lost_a_snapshot() else None):

@@ -24,8 +24,8 @@ from typing import Any
 
 from autograder.checks.probe import Probe
 from autograder.checks.seeds import seed_everything
-from autograder.engine.inside.memory import fork
-from autograder.engine.inside.streams import Mute, Stream
+from autograder.engine.inside.births.memory import fork
+from autograder.engine.inside.cells.streams import Mute, Stream
 from autograder.engine.inside.wire import Wire
 
 _BUILTINS = frozenset(name for name in vars(builtins) if not name.startswith("_"))

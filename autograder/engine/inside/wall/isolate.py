@@ -21,7 +21,7 @@ import sysconfig
 from collections.abc import Iterable
 from pathlib import Path
 
-from autograder.engine.inside import memory
+from autograder.engine.inside.births import memory
 from autograder.engine.inside.exhaustion import SPARE
 from autograder.engine.inside.wall import seccomp
 from autograder.engine.inside.wall import syscalls as sc

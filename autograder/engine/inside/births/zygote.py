@@ -19,16 +19,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autograder.engine.inside import kept
-from autograder.engine.inside.memory import anonymous, forget_fonts, gather_code, gather_heap
-from autograder.engine.inside.prepare import import_ahead, live_in, prepare
+from autograder.engine.inside.births.memory import anonymous, forget_fonts, gather_code, gather_heap
+from autograder.engine.inside.births.prepare import import_ahead, live_in, prepare
+from autograder.engine.inside.cells.streams import capture_descriptors
 from autograder.engine.inside.putback import World
-from autograder.engine.inside.streams import capture_descriptors
 from autograder.engine.inside.wall import isolate
 from autograder.engine.inside.wall.syscalls import PR_SET_CHILD_SUBREAPER, prctl
 from autograder.engine.inside.wire import Wire
 
 if TYPE_CHECKING:  # the shell imports IPython; the wall is tried before
-    from autograder.engine.inside.shell import Shell
+    from autograder.engine.inside.cells.shell import Shell
 
 MANY = 16  #: children after which it pays to make forks cheap: that takes as long as it then saves in so many
 
@@ -58,7 +58,7 @@ class Zygote:
 
     def serve(self) -> None:
         """Obey until the grader hangs up."""
-        from autograder.engine.inside.shell import rehearse
+        from autograder.engine.inside.cells.shell import rehearse
 
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps
         self.settle()
@@ -156,10 +156,10 @@ def _temporary(work: str) -> str:
 
 
 def main() -> None:
-    """Start as `python -m autograder.engine.inside.zygote DESCRIPTOR SCRATCH isolate|plain|trial [HIDDEN ...]`."""
+    """Start as `python -m autograder.engine.inside.births.zygote DESCRIPTOR SCRATCH isolate|plain|trial [HIDDEN ...]`."""
     control = socket.socket(fileno=int(sys.argv[1]))
     scratch, wall, hidden = sys.argv[2], sys.argv[3], sys.argv[4:]
-    package, isolated = str(Path(__file__).parents[2]), wall != "plain"
+    package, isolated = str(Path(__file__).parents[3]), wall != "plain"
     sys.argv[:] = [""]
     try:
         missing: list[str] = []

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # the shell imports IPython; a parent tries its wall before
-    from autograder.engine.inside.shell import Shell
+    from autograder.engine.inside.cells.shell import Shell
 
 _USUAL = (
     "matplotlib.pyplot",
@@ -41,7 +41,7 @@ def prepare(ipython_dir: str, device: str = "cpu") -> Shell:
     import torch
 
     import autograder.engine.inside.session  # noqa: F401
-    from autograder.engine.inside import shell
+    from autograder.engine.inside.cells import shell
 
     torch.set_num_threads(1)
     with contextlib.suppress(RuntimeError):

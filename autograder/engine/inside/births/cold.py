@@ -8,14 +8,14 @@ import os
 import socket
 import sys
 
-from autograder.engine.inside.prepare import import_ahead, live_in, prepare
-from autograder.engine.inside.streams import capture_descriptors
+from autograder.engine.inside.births.prepare import import_ahead, live_in, prepare
+from autograder.engine.inside.cells.streams import capture_descriptors
 from autograder.engine.inside.wall import isolate
 from autograder.engine.inside.wire import Wire
 
 
 def main() -> None:
-    """Start as `python -m autograder.engine.inside.cold DESCRIPTOR SETTINGS`."""
+    """Start as `python -m autograder.engine.inside.births.cold DESCRIPTOR SETTINGS`."""
     channel, settings = int(sys.argv[1]), json.loads(sys.argv[2])
     sys.argv[:], sys.path[0] = [""], ""
     os.closerange(3, channel)

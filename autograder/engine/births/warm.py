@@ -18,10 +18,10 @@ from typing import Any
 
 from autograder.engine import processes
 from autograder.engine.api import EngineUnavailable, Job, Run
-from autograder.engine.base import BaseEngine
-from autograder.engine.child import Child
+from autograder.engine.births.child import Child
+from autograder.engine.births.engine import BaseEngine
+from autograder.engine.births.parent import Parent
 from autograder.engine.limits import Limits
-from autograder.engine.parent import Parent
 from autograder.engine.schedule import Attempt
 
 ENDING = 10.0  #: seconds that ended children may take to be gone

@@ -77,7 +77,7 @@ def command(
             line += ["--dev-bind", path, path]
     for folder in (isolate.WORK, "/tmp", "/dev/shm"):
         line += ["--size", str(disk), "--tmpfs", folder]
-    package = str(Path(__file__).parents[1])
+    package = str(Path(__file__).parents[2])
     steps = sorted(isolate.plan(package, (), "/nowhere/x"), key=lambda step: (step[1].count("/"), step[0]))
     for _, path in steps:
         if os.path.islink(path):

@@ -13,11 +13,12 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from typing import IO, Any
 
-from autograder.engine import bubblewrap, processes
+from autograder.engine import processes
 from autograder.engine.api import EngineUnavailable
-from autograder.engine.base import BaseEngine
-from autograder.engine.child import Child
-from autograder.engine.environment import environment
+from autograder.engine.births import bubblewrap
+from autograder.engine.births.child import Child
+from autograder.engine.births.engine import BaseEngine
+from autograder.engine.births.environment import environment
 from autograder.engine.inside.wall.isolate import WORK
 from autograder.engine.limits import Limits
 from autograder.interrupts import whole
@@ -101,7 +102,13 @@ class ColdEngine(BaseEngine):
         os.mkdir(work)
         settings = {"work": "" if self.bwrap else work, "device": self.device, "limits": self.limits.as_dict()}
         settings["modules"] = sorted(self.modules)
-        line = [sys.executable, "-m", "autograder.engine.inside.cold", str(channel.fileno()), json.dumps(settings)]
+        line = [
+            sys.executable,
+            "-m",
+            "autograder.engine.inside.births.cold",
+            str(channel.fileno()),
+            json.dumps(settings),
+        ]
         variables = environment(WORK if self.bwrap else work, self.device)
         options: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": errors, "stderr": errors, "cwd": work}
         options |= {"env": variables, "start_new_session": True}

@@ -30,8 +30,8 @@ from traitlets import Any as AnyTrait
 from traitlets import CBool, Instance, Type
 from traitlets.config import Config
 
+from autograder.engine.inside.cells.streams import Desk, Stream
 from autograder.engine.inside.snapshot import Observer, raw_input
-from autograder.engine.inside.streams import Desk, Stream
 
 
 def jsonable(value: Any) -> Any:

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from typing import Self
 
 from autograder.engine.api import Job, Run
-from autograder.engine.child import Child
+from autograder.engine.births.child import Child
 from autograder.engine.dialogue import Dialogue
 from autograder.engine.limits import Limits
 from autograder.engine.schedule import Attempt, Lane, run_all, run_job

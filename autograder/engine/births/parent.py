@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from autograder.engine.api import EngineUnavailable
-from autograder.engine.environment import environment
+from autograder.engine.births.environment import environment
 from autograder.interrupts import whole
 
 TRIAL = 20.0  #: seconds that the parent may take to try its wall
@@ -42,7 +42,7 @@ class Parent:
             home = os.path.join(self.scratch, "home")
             self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "autograder.engine.inside.zygote", str(theirs.fileno()), self.scratch,
+                [sys.executable, "-m", "autograder.engine.inside.births.zygote", str(theirs.fileno()), self.scratch,
                  "trial" if trial else "isolate" if isolated else "plain", *hide],
                 pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=environment(home),
                 cwd=home, start_new_session=True,
