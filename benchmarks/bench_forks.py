@@ -34,7 +34,7 @@ check("error", lambda: x.backward())
 def measure(state: str) -> dict[str, float]:
     """Costs in one state of the parent, in ms of CPU and page faults."""
     from autograder.engine.inside.births import memory, zygote
-    from autograder.engine.inside.cells.shell import rehearse
+    from autograder.engine.inside.cells.rehearsal import rehearse
     from autograder.engine.inside.snapshot import Observer
 
     shell_of_all = zygote.prepare(tempfile.mkdtemp())

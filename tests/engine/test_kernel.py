@@ -128,7 +128,7 @@ def test_no_kernel_is_left(runs: dict) -> None:
 def test_what_the_user_runs_already_takes_nothing_from_a_run() -> None:
     """The kernel counts all threads of a user: a desktop has hundreds, more than a run may have."""
     from autograder.engine.inside.births import memory
-    from autograder.engine.inside.wall.isolate import threads_of_user
+    from autograder.engine.inside.wall.limits import threads_of_user
 
     stop = threading.Event()
     threads = [threading.Thread(target=stop.wait) for _ in range(LIMITS.processes)]

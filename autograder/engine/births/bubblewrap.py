@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from autograder.engine.inside.wall import isolate, seccomp
+from autograder.engine.inside.wall import root, seccomp
 
-_FONTS = isolate.ROOM + "/matplotlib"  #: matplotlib's list of fonts, which takes seconds to make
+_FONTS = root.ROOM + "/matplotlib"  #: matplotlib's list of fonts, which takes seconds to make
 
 
 def find() -> str | None:
@@ -65,31 +65,31 @@ def command(
         "ALL",
         "--clearenv",
     ]
-    line += ["--uid", str(isolate.USER), "--gid", str(isolate.USER), "--hostname", "sandbox"]
+    line += ["--uid", str(root.USER), "--gid", str(root.USER), "--hostname", "sandbox"]
     line += ["--seccomp", str(filter_.fileno())] if filter_ is not None else []
     line += ["--info-fd", str(info)] if info is not None else []
     for name, value in (variables | {"MPLCONFIGDIR": _FONTS}).items():
         line += ["--setenv", name, value]
-    line += ["--proc", "/proc", "--dev", "/dev", "--perms", "0755", "--dir", isolate.ROOM]
+    line += ["--proc", "/proc", "--dev", "/dev", "--perms", "0755", "--dir", root.ROOM]
     if device == "cuda":
         line += ["--ro-bind", "/sys", "/sys"]
         for path in sorted(map(str, (*Path("/dev").glob("nvidia*"), *Path("/dev").glob("dxg")))):
             line += ["--dev-bind", path, path]
-    for folder in (isolate.WORK, "/tmp", "/dev/shm"):
+    for folder in (root.WORK, "/tmp", "/dev/shm"):
         line += ["--size", str(disk), "--tmpfs", folder]
     package = str(Path(__file__).parents[2])
-    steps = sorted(isolate.plan(package, (), "/nowhere/x"), key=lambda step: (step[1].count("/"), step[0]))
+    steps = sorted(root.plan(package, (), "/nowhere/x"), key=lambda step: (step[1].count("/"), step[0]))
     for _, path in steps:
         if os.path.islink(path):
             line += ["--symlink", os.path.realpath(path), path]
         elif os.path.exists(path):
             line += ["--ro-bind", path, path]
-    for name in isolate.ETC:
+    for name in root.ETC:
         line += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
     line += ["--size", "1048576", "--tmpfs", _FONTS]
     for fonts in Path(variables.get("MPLCONFIGDIR", "/nowhere")).glob("fontlist-*.json"):
         line += ["--ro-bind", str(fonts), f"{_FONTS}/{fonts.name}"]
-    return [*line, "--remount-ro", "/", "--chdir", isolate.WORK, "--"]
+    return [*line, "--remount-ro", "/", "--chdir", root.WORK, "--"]
 
 
 @contextlib.contextmanager

@@ -19,7 +19,7 @@ from autograder.engine.births import bubblewrap
 from autograder.engine.births.child import Child
 from autograder.engine.births.engine import BaseEngine
 from autograder.engine.births.environment import environment
-from autograder.engine.inside.wall.isolate import WORK
+from autograder.engine.inside.wall.root import WORK
 from autograder.engine.limits import Limits
 from autograder.interrupts import whole
 

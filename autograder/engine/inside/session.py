@@ -20,7 +20,7 @@ from autograder.engine.inside.exhaustion import Gauge
 from autograder.engine.inside.in_place import InPlace
 from autograder.engine.inside.kept import Kept, course
 from autograder.engine.inside.putback import Names, World
-from autograder.engine.inside.wall.isolate import ROOM, WORK
+from autograder.engine.inside.wall.root import ROOM, WORK
 from autograder.engine.inside.wire import Wire
 
 

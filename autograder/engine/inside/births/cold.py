@@ -10,7 +10,8 @@ import sys
 
 from autograder.engine.inside.births.prepare import import_ahead, live_in, prepare
 from autograder.engine.inside.cells.streams import capture_descriptors
-from autograder.engine.inside.wall import isolate
+from autograder.engine.inside.wall import root
+from autograder.engine.inside.wall.limits import apply_limits, threads_of_user
 from autograder.engine.inside.wire import Wire
 
 
@@ -20,10 +21,10 @@ def main() -> None:
     sys.argv[:], sys.path[0] = [""], ""
     os.closerange(3, channel)
     os.closerange(channel + 1, 1024)
-    work, limits = settings["work"] or isolate.WORK, settings["limits"]
+    work, limits = settings["work"] or root.WORK, settings["limits"]
     # A GPU's own memory has no such limit, and its driver maps far more than it uses.
     limits["address_space"] = settings["device"] == "cpu"
-    isolated = work == isolate.WORK
+    isolated = work == root.WORK
     shell = prepare("/tmp" if isolated else os.path.dirname(work), settings["device"])
     import_ahead(settings["modules"])
     from autograder.engine.inside import kept
@@ -36,7 +37,7 @@ def main() -> None:
 
         prctl(PR_SET_CHILD_SUBREAPER, 1)  # children that detach stay ours to end
     with contextlib.suppress(OSError, ValueError):
-        isolate.apply_limits(limits, beside=isolate.threads_of_user())
+        apply_limits(limits, beside=threads_of_user())
     wire, captured = Wire(socket.socket(fileno=channel)), capture_descriptors()
     wire.send({"type": "ready"})
     held = kept.of_run(shell, settings["modules"])

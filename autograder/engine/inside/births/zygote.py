@@ -23,7 +23,7 @@ from autograder.engine.inside.births.memory import anonymous, forget_fonts, gath
 from autograder.engine.inside.births.prepare import import_ahead, live_in, prepare
 from autograder.engine.inside.cells.streams import capture_descriptors
 from autograder.engine.inside.putback import World
-from autograder.engine.inside.wall import isolate
+from autograder.engine.inside.wall import isolate, limits, root
 from autograder.engine.inside.wall.syscalls import PR_SET_CHILD_SUBREAPER, prctl
 from autograder.engine.inside.wire import Wire
 
@@ -51,14 +51,14 @@ class Zygote:
 
     def __init__(self, control: socket.socket, shell: Shell, place: str, shut: Callable[[], None] | None) -> None:
         self.control, self.shell, self.place, self.shut = control, shell, place, shut
-        self.births = isolate.Births() if shut else None
+        self.births = isolate.PidNamespaces() if shut else None
         self.modules: list[str] = []  # what the course's cells import
         self.forks, self.rehearsed, self.gathered = 0, False, False
         self.memory = 0  #: bytes of anonymous memory that a child is born with
 
     def serve(self) -> None:
         """Obey until the grader hangs up."""
-        from autograder.engine.inside.cells.shell import rehearse
+        from autograder.engine.inside.cells.rehearsal import rehearse
 
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps
         self.settle()
@@ -107,8 +107,8 @@ class Zygote:
     def _fork(self, order: dict[str, Any], descriptors: list[int]) -> None:
         if not self.forks and self.shut:
             self.shut()
-            self.place, self.rehearsed = isolate.ROOM, True
-            live_in(isolate.ROOM, isolate.ROOM)  # what is imported from now on may want to write
+            self.place, self.rehearsed = root.ROOM, True
+            live_in(root.ROOM, root.ROOM)  # what is imported from now on may want to write
         self.forks += 1
         if self.forks == MANY:
             self.gather()
@@ -125,9 +125,9 @@ class Zygote:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             os.setsid()
             wire = Wire(socket.socket(fileno=channel))
-            work = order.get("work") or isolate.WORK
+            work = order.get("work") or root.WORK
             captured = capture_descriptors()
-            isolate.close_all_but({channel, *captured.values()})
+            limits.close_all_but({channel, *captured.values()})
             missing: list[str] = []
             try:
                 if self.births:
@@ -135,7 +135,7 @@ class Zygote:
                 else:
                     os.chdir(work)
                     prctl(PR_SET_CHILD_SUBREAPER, 1)  # children that detach stay ours to end
-                    isolate.apply_limits(order["limits"], beside=isolate.threads_of_user())
+                    limits.apply_limits(order["limits"], beside=limits.threads_of_user())
             except OSError as error:
                 wire.send({"type": "refused", "why": str(error)})
                 return
@@ -150,9 +150,9 @@ class Zygote:
 
 
 def _temporary(work: str) -> str:
-    if work != isolate.WORK:
+    if work != root.WORK:
         return work
-    return "/tmp" if os.access("/tmp", os.W_OK) else isolate.ROOM + "/tmp"
+    return "/tmp" if os.access("/tmp", os.W_OK) else root.ROOM + "/tmp"
 
 
 def main() -> None:
@@ -171,7 +171,7 @@ def main() -> None:
             return
         shell = prepare(scratch + "/home")
         sys.path[:] = ["", *(path for path in sys.path if not path.startswith(scratch))]
-        shut = partial(isolate.build_root, scratch + "/root", package, hidden) if isolated else None
+        shut = partial(root.build, scratch + "/root", package, hidden) if isolated else None
         Zygote(control, shell, scratch, shut).serve()
     except OSError as error:
         _answer(control, type="refused", why=str(error))
