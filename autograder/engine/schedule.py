@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import compress
 from typing import Protocol
 
 from autograder.engine.api import Cell, CellRun, Job, Run
@@ -49,8 +48,8 @@ class Runner(Protocol):
         """Run the cells whose ids are not in `skip`, at most until that `time.monotonic()`."""
 
 
-class Lane:
-    """Many runs side by side, or one alone."""
+class SharedOrAlone:
+    """A lock: many runs hold it side by side, or one holds it alone, so that no other run makes it slow."""
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
@@ -85,17 +84,15 @@ class Lane:
                 self._condition.notify_all()
 
 
-def run_job(runner: Runner, job: Job, lane: Lane) -> Run:
+def run_job(runner: Runner, job: Job, turn: SharedOrAlone) -> Run:
     """Run a job to its end: repeat alone what timed out, and run once more without a cell that had to be killed.
 
-    Then a check that missed threads in its copy gets a run in which it is not copied, and an exercise that was lost because a
-    cell of it died gets one without the other exercises. Time spent in waiting for the machine does not count towards the
-    deadline.
+    Then exercises that said less than they had to may get a second chance. Time spent in waiting for the machine does not
+    count towards the deadline.
     """
-    attempts = _Attempts(runner, job, lane)
+    attempts = _Attempts(runner, job, turn)
     attempts.as_it_is()
-    attempts.with_threads()
-    attempts.without_the_others()
+    attempts.second_chances()
     return Run(
         job.key, attempts.best, runner.name, runner.sandbox, seconds=job.deadline - attempts.left, notes=attempts.notes
     )
@@ -104,8 +101,8 @@ def run_job(runner: Runner, job: Job, lane: Lane) -> Run:
 class _Attempts:
     """The attempts at one job, and the best that each cell came to."""
 
-    def __init__(self, runner: Runner, job: Job, lane: Lane) -> None:
-        self.runner, self.job, self.lane = runner, job, lane
+    def __init__(self, runner: Runner, job: Job, turn: SharedOrAlone) -> None:
+        self.runner, self.job, self.turn = runner, job, turn
         self.left, self.alone, self.abandoned = job.deadline, False, False
         self.best = [CellRun(cell.id) for cell in job.cells]
         self.skip = frozenset[str]()  # cells of exercises that are lost
@@ -113,15 +110,12 @@ class _Attempts:
         self.notes: list[str] = []
 
     def attempt(self, skip: frozenset[str], job: Job | None = None) -> Attempt:
-        with self.lane.alone() if self.alone else self.lane.shared():
+        with self.turn.alone() if self.alone else self.turn.shared():
             start = time.monotonic()
             result = self.runner.attempt(job or self.job, skip, start + self.left)
             self.left -= time.monotonic() - start
         self.abandoned |= result.abandoned
         return result
-
-    def may_go_on(self) -> bool:
-        return self.left > 0 and not self.abandoned
 
     def as_it_is(self) -> None:
         """Run all cells; where one must be killed, once more without its exercise."""
@@ -155,45 +149,39 @@ class _Attempts:
         if cell.exercise and any(run.id == cell.id and run.killed for run in self.best):
             self.doubtful.append(cell.exercise)
 
-    def with_threads(self) -> None:
-        """Where a check waited for a thread that its copy did not have: a run that ends with it, and that has them all."""
-        cells = self.job.cells
-        missed = [
-            place
-            for place, cell in enumerate(cells)
-            if cell.id not in self.skip and _missed_threads(cell, self.best[place])
-        ]
-        for place in sorted(missed, key=lambda place: not (self.best[place].killed or self.best[place].timed_out)):
-            if not self.may_go_on():
-                return
-            self.alone = True
-            before = [other for other in cells[:place] if other.role != "check"]
-            own = replace(self.job, cells=(*before, replace(cells[place], copied=False)))
-            attempt = self.attempt(self.skip, own)
-            now = attempt.cells[-1]
-            if attempt.stopped_at is None and _came_further(now, self.best[place]):
-                self.best[place] = now
-                self.notes += [note for note in attempt.notes if note not in self.notes]
+    def second_chances(self) -> None:
+        """One more run for each exercise that said less than it had to, perhaps for no fault of its own.
 
-    def without_the_others(self) -> None:
-        """What another answer, or what it left running, may have spoiled counts where it goes through without them."""
-        job = self.job
-        self.doubtful += [
-            cell.exercise
-            for cell, run in zip(job.cells, self.best, strict=True)
-            if cell.exercise and _was_cut(cell, run)
-        ]
-        for exercise in dict.fromkeys(self.doubtful):
-            if not self.may_go_on():
-                return
-            mine = [cell.exercise == exercise for cell in job.cells]
-            attempt = self.attempt(frozenset(cell.id for cell in job.cells if cell.exercise not in (None, exercise)))
-            pairs = list(zip(attempt.cells, self.best, strict=True))
-            further = any(_came_further(now, before) for now, before in compress(pairs, mine))
-            if attempt.stopped_at or attempt.slow or not further:
+        It ends with the exercise's check, which runs in no copy and so finds all threads of the run. Where it was another
+        answer that may have spoiled it, for example by a thread that ends the process later, other answers stay out.
+        """
+        for place, cell in enumerate(self.job.cells):
+            if cell.role != "check" or self.left <= 0 or self.abandoned:
                 continue
-            self.best = [now if own else before for (now, before), own in zip(pairs, mine, strict=True)]
-            self.notes.append(f"Without the other exercises {exercise} went through, so it counts.")
+            if cell.id not in self.skip and _missed_threads(self.best[place]):
+                self._alone(place, self.skip)
+            elif _was_cut(cell, self.best[place]) or cell.exercise in self.doubtful:
+                self._alone(
+                    place, {other.id for other in self.job.cells if other.exercise not in (None, cell.exercise)}
+                )
+
+    def _alone(self, place: int, skip: Set[str]) -> None:
+        """Run the check cell at `place` and what it needs, without the cells in `skip`; what comes of it counts where it is more."""
+        *before, check = self.job.cells[: place + 1]
+        cells = [cell for cell in before if cell.role != "check" and cell.id not in skip]
+        self.alone = True
+        attempt = self.attempt(frozenset(), replace(self.job, cells=(*cells, replace(check, copied=False))))
+        if attempt.stopped_at or not _came_further(attempt.cells[-1], self.best[place]):
+            return
+        now = {run.id: run for run, cell in zip(attempt.cells, (*cells, check), strict=True) if _same(cell, check)}
+        self.best = [now.get(run.id, run) for run in self.best]
+        self.notes += [note for note in attempt.notes if note not in self.notes]
+        if skip - self.skip:
+            self.notes.append(f"Without the other exercises {check.exercise} went through, so it counts.")
+
+
+def _same(cell: Cell, check: Cell) -> bool:
+    return cell.id == check.id or (cell.exercise is not None and cell.exercise == check.exercise)
 
 
 def _was_cut(cell: Cell, run: CellRun) -> bool:
@@ -209,11 +197,11 @@ def _was_cut(cell: Cell, run: CellRun) -> bool:
 _NO_THREAD = ("NotImplementedError", "NameError")  #: errors that no thread would have kept away
 
 
-def _missed_threads(cell: Cell, run: CellRun) -> bool:
-    """Whether a check cell's copy lacked threads of the run, and did not say all that it had to."""
+def _missed_threads(run: CellRun) -> bool:
+    """Whether a check cell's copy lacked threads of the run, and a check of it stopped for a reason that may be theirs."""
     errors = [value["error"] for value in run.observed.values() if isinstance(value, dict) and "error" in value]
     others = [error for error in errors if not (isinstance(error, dict) and error.get("type") in _NO_THREAD)]
-    return run.threads and (run.killed or run.timed_out or bool(others) or len(run.hidden) < cell.hidden_checks)
+    return run.threads and (run.killed or run.timed_out or bool(others))
 
 
 def _came_further(now: CellRun, before: CellRun) -> bool:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from autograder.engine.api import Cell, CellRun, Job
 from autograder.engine.inside.wire import LARGEST, Inbox, Wire, WireError
 from autograder.engine.outputs import Collector, clean
-from autograder.engine.schedule import Attempt, Lane, run_all, run_job
+from autograder.engine.schedule import Attempt, SharedOrAlone, run_all, run_job
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -161,10 +161,12 @@ class Script:
 
     def __init__(self) -> None:
         self.attempts: list[frozenset[str]] = []
+        self.cells: list[list[str]] = []
         self.slow_once: set[str] = set()
 
     def attempt(self, job: Job, skip: frozenset[str], until: float) -> Attempt:
         self.attempts.append(skip)
+        self.cells.append([cell.id for cell in job.cells])
         result = Attempt([CellRun(cell.id) for cell in job.cells])
         for cell, run in zip(job.cells, result.cells, strict=True):
             if cell.id in skip:
@@ -189,7 +191,7 @@ def play(*sources: str, deadline: float = 60.0) -> tuple[list[str], Script, list
         made.append(Cell(f"a{number}", source, "answer", f"e{number}"))
         made.append(Cell(f"check{number}", "ran", "check", f"e{number}"))
     script = Script()
-    run = run_job(script, Job("job", tuple(made), deadline=deadline), Lane())
+    run = run_job(script, Job("job", tuple(made), deadline=deadline), SharedOrAlone())
     return [cell.status for cell in run.cells], script, run.notes
 
 
@@ -201,8 +203,8 @@ def test_a_quiet_job_runs_once() -> None:
 def test_a_killed_cell_costs_its_exercise_and_the_rest_runs_again() -> None:
     statuses, script, notes = play("ran", "kill", "ran")
     assert statuses == ["ran", "ran", "died", "not-run", "ran", "ran"]
-    alone = {"a0", "check0", "a2", "check2"}  # it dies there as well
-    assert script.attempts == [frozenset(), {"a1", "check1"}, alone] and len(notes) == 1
+    assert script.attempts == [frozenset(), {"a1", "check1"}, frozenset()] and len(notes) == 1
+    assert script.cells[-1] == ["a1", "check1"]  # it dies there as well
 
 
 def test_every_killed_cell_costs_its_own() -> None:
@@ -215,14 +217,14 @@ def test_every_killed_cell_costs_its_own() -> None:
 def test_a_cell_that_dies_by_what_another_answer_left_running_counts() -> None:
     class Bomb(Script):
         def attempt(self, job: Job, skip: frozenset[str], until: float) -> Attempt:
-            sources = {"a1": "ran" if "a0" in skip else "kill"}
+            sources = {"a1": "kill" if "a0" in {cell.id for cell in job.cells} - skip else "ran"}
             cells = tuple(replace(cell, source=sources.get(cell.id, cell.source)) for cell in job.cells)
             return super().attempt(replace(job, cells=cells), skip, until)
 
     made = [
         Cell(f"{kind}{n}", "ran", role, f"e{n}") for n in (0, 1) for kind, role in (("a", "answer"), ("check", "check"))
     ]
-    run = run_job(Bomb(), Job("job", tuple(made)), Lane())
+    run = run_job(Bomb(), Job("job", tuple(made)), SharedOrAlone())
     assert [cell.status for cell in run.cells] == ["ran"] * 4 and not any(cell.killed for cell in run.cells)
     assert "went through" in run.notes[-1]
 
@@ -247,7 +249,9 @@ def with_threads(**observed: object) -> tuple[Script, CellRun]:
         for n in (0, 1) for kind, role in (("a", "answer"), ("check", "check"))
     ]  # fmt: skip
     script = Threads()
-    run = run_job(script, Job("job", (Cell("set-up", "ran"), Cell("check-x", "ran", "check", "x"), *made)), Lane())
+    run = run_job(
+        script, Job("job", (Cell("set-up", "ran"), Cell("check-x", "ran", "check", "x"), *made)), SharedOrAlone()
+    )
     return script, run.cells[3]
 
 
@@ -284,7 +288,7 @@ def test_what_ran_before_a_time_out_is_kept_where_the_repeat_has_no_time_for_it(
             return result
 
     made = (Cell("a", "ran", "answer", "e"), Cell("check", "ran", "check", "e"), Cell("b", "slow", "answer", "f"))
-    run = run_job(Short(), Job("job", made), Lane())
+    run = run_job(Short(), Job("job", made), SharedOrAlone())
     assert [cell.status for cell in run.cells] == ["ran", "ran", "timed-out"] and run.cells[1].observed == {"a": 1}
 
 
@@ -296,7 +300,7 @@ def test_an_exercise_that_is_lost_in_the_repeat_earns_nothing() -> None:
             return super().attempt(replace(job, cells=cells), skip, until)
 
     made = (Cell("a", "slow", "answer", "e"), Cell("check", "ran", "check", "e"), Cell("b", "ran", "answer", "f"))
-    run = run_job(Worse(), Job("job", made), Lane())
+    run = run_job(Worse(), Job("job", made), SharedOrAlone())
     assert [cell.status for cell in run.cells] == ["timed-out", "not-run", "ran"] and run.cells[0].killed
 
 
@@ -307,7 +311,7 @@ def test_after_its_deadline_nothing_runs_again() -> None:
 
 
 def test_alone_means_alone() -> None:
-    lane, inside, worst = Lane(), set(), []
+    lane, inside, worst = SharedOrAlone(), set(), []
 
     def work(number: int) -> None:
         for _ in range(20):

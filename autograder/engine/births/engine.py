@@ -12,7 +12,7 @@ from autograder.engine.api import Job, Run
 from autograder.engine.births.child import Child
 from autograder.engine.dialogue import Dialogue
 from autograder.engine.limits import Limits
-from autograder.engine.schedule import Attempt, Lane, run_all, run_job
+from autograder.engine.schedule import Attempt, SharedOrAlone, run_all, run_job
 
 
 class BaseEngine(abc.ABC):
@@ -33,7 +33,7 @@ class BaseEngine(abc.ABC):
 
     def __init__(self, sandbox: str, jobs: int, limits: Limits | None) -> None:
         self.sandbox, self.jobs, self.limits = sandbox, jobs, limits or Limits()
-        self.lane, self.stopping = Lane(), threading.Event()
+        self.turn, self.stopping = SharedOrAlone(), threading.Event()
 
     @abc.abstractmethod
     def describe(self) -> str:
@@ -50,7 +50,7 @@ class BaseEngine(abc.ABC):
 
     def run_one(self, job: Job) -> Run:
         """Run one job to its end."""
-        return run_job(self, job, self.lane)
+        return run_job(self, job, self.turn)
 
     def attempt(self, job: Job, skip: frozenset[str], until: float) -> Attempt:
         """See `schedule.Runner.attempt`."""
