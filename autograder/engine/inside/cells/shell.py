@@ -75,7 +75,9 @@ class Hook(DisplayHook):
 class Publisher(DisplayPublisher):
     """Publishes what `display` is given."""
 
-    def publish(self, data, metadata=None, *, transient=None, update=False, **_):  # type: ignore[override]
+    def publish(  # type: ignore[override]  # IPython's own takes less by name
+        self, data: Any, metadata: Any = None, *, transient: Any = None, update: bool = False, **_: Any
+    ) -> None:
         self._validate_data(data, metadata or {})
         self.shell.publish(
             {
