@@ -1,4 +1,8 @@
-"""One notebook, run safely and fast. `open_engine` chooses how."""
+"""One notebook, run safely and fast. `open_engine` chooses how.
+
+Imports `checks` and `lab` by way of `inside`, and no room that knows grades. Begin with `api`, the door; then `schedule`, who runs
+when and how often, and `dialogue`, what is asked of the process that runs a notebook. docs/engine.md explains the whole.
+"""
 
 from __future__ import annotations
 
@@ -35,13 +39,13 @@ def open_engine(
     Parameters
     ----------
     engine : {"auto", "warm", "kernel"}
-        "auto" takes the warm engine where it can be shut in, else the kernel engine.
+        "auto" takes the warm engine where it can be shut in, else a fresh process per notebook, which is called "kernel".
     sandbox : {"auto", "require", "off"}
         "auto" takes what there is, "require" refuses to go without.
     jobs : int
         Notebooks at once.
     device : {"cpu", "cuda"}
-        What submitted code may use. "cuda" takes the kernel engine, one notebook after another.
+        What submitted code may use. "cuda" takes a fresh process per notebook, one after another.
     hide : iterable of str
         Absolute paths of folders that runs must not see, should they lie inside the interpreter's or the system's folders.
 

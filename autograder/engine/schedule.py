@@ -119,13 +119,22 @@ class _Attempts:
 
     def as_it_is(self) -> None:
         """Run all cells; where one must be killed, once more without its exercise."""
+        job, last = self.job, self.job.cells[-1:]
+        if (
+            last and last[0].role == "check"
+        ):  # nothing comes after it: as long as it need not be killed, it needs no copy
+            job = replace(job, cells=(*job.cells[:-1], replace(last[0], copied=False)))
         while True:
-            attempt = self.attempt(self.skip)
+            attempt = self.attempt(self.skip, job)
             if self.abandoned:
                 return
             self.best = [_better(now, before) for now, before in zip(attempt.cells, self.best, strict=True)]
             if attempt.slow and not self.alone and self.left > 0:
                 self.alone = True  # a time-out counts only when it repeats alone
+                job = self.job
+                continue
+            if attempt.stopped_at and job is not self.job and attempt.stopped_at is job.cells[-1] and self.left > 0:
+                job = self.job  # in a copy it takes nothing along
                 continue
             self.notes += [note for note in attempt.notes if note not in self.notes]
             if attempt.stopped_at is None:
@@ -171,12 +180,15 @@ class _Attempts:
         cells = [cell for cell in before if cell.role != "check" and cell.id not in skip]
         self.alone = True
         attempt = self.attempt(frozenset(), replace(self.job, cells=(*cells, replace(check, copied=False))))
-        if attempt.stopped_at or not _came_further(attempt.cells[-1], self.best[place]):
-            return
         now = {run.id: run for run, cell in zip(attempt.cells, (*cells, check), strict=True) if _same(cell, check)}
+        without_others = bool(skip - self.skip)
+        if attempt.stopped_at or (attempt.slow and without_others):
+            return
+        if not any(_came_further(now[run.id], run) for run in self.best if run.id in now):
+            return
         self.best = [now.get(run.id, run) for run in self.best]
         self.notes += [note for note in attempt.notes if note not in self.notes]
-        if skip - self.skip:
+        if without_others:
             self.notes.append(f"Without the other exercises {check.exercise} went through, so it counts.")
 
 

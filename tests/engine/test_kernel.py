@@ -23,7 +23,9 @@ from tests.engine.helpers import DOUBLES, EARLY, GOOD, LIMITS, SETUP, attack_job
 @pytest.fixture(scope="module")
 def kernel() -> Iterator[ColdEngine]:
     """A kernel engine, shut in where bubblewrap works."""
-    with ColdEngine(bubblewrap.find() if bubblewrap.refusal() is None else None, 2, LIMITS) as engine:
+    with ColdEngine(
+        bubblewrap.find() if bubblewrap.refusal() is None else None, 2, replace(LIMITS, grace=3.0)
+    ) as engine:
         yield engine
 
 
@@ -160,7 +162,7 @@ def test_it_needs_neither_proc_nor_a_pidfd_nor_a_file_in_memory(
             "import os, sys\nos.write(1, b'straight ')\nprint(os.path.isdir('/proc/self'), sys.platform)", key="look"
         ),
     ]
-    with ColdEngine(None, 1, LIMITS, why="a test") as engine:
+    with ColdEngine(None, 1, replace(LIMITS, grace=3.0), why="a test") as engine:
         runs = {run.key: run for run in engine.run(jobs)}
     assert text(cells(runs["look"])["c0"]) == "straight False darwin\n"
     for key in ("exit", "slow"):

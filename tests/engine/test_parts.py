@@ -217,8 +217,8 @@ def test_every_killed_cell_costs_its_own() -> None:
 def test_a_cell_that_dies_by_what_another_answer_left_running_counts() -> None:
     class Bomb(Script):
         def attempt(self, job: Job, skip: frozenset[str], until: float) -> Attempt:
-            sources = {"a1": "kill" if "a0" in {cell.id for cell in job.cells} - skip else "ran"}
-            cells = tuple(replace(cell, source=sources.get(cell.id, cell.source)) for cell in job.cells)
+            is_there = "a0" in {cell.id for cell in job.cells} - skip
+            cells = tuple(replace(c, source="kill") if c.id == "a1" and is_there else c for c in job.cells)
             return super().attempt(replace(job, cells=cells), skip, until)
 
     made = [

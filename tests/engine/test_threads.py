@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -45,7 +46,7 @@ def test_a_check_finds_the_threads_of_its_run(warm: Engine, name: str) -> None:
 def test_a_check_in_a_fresh_process_finds_them_too() -> None:
     job = attack_job("worker", WAITERS["a worker that is given a moment"], CHECK, limit=10.0)
     with ColdEngine(jobs=1, limits=LIMITS) as engine:
-        (run,) = engine.run([job])
+        (run,) = engine.run([replace(job, deadline=120.0)])  # a start counts
     got = cells(run)
     assert got["check-bad"].observed == {"bad": 5, "bad again": 5}, run
     assert not got["check-early"].threads, run

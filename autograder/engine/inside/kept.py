@@ -8,7 +8,7 @@ import gc
 import itertools
 import sys
 from collections.abc import Iterable
-from types import ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 _DICT_TABLE = 4 * 8  #: where in a dict's memory the address of its table stands, CPython 3.11 to 3.14
@@ -32,6 +32,7 @@ class Kept:
     def __init__(self, modules: Iterable[str], classes: Iterable[type] = ()) -> None:
         self.modules: dict[str, ModuleType] = {}
         self.held: list[tuple[Any, dict[str, Any]]] = []
+        self.codes: list[tuple[FunctionType, CodeType]] = []
         self.add(modules, classes)
 
     def add(self, modules: Iterable[str], classes: Iterable[type] = ()) -> None:
@@ -48,11 +49,19 @@ class Kept:
         self.held += [(owner, dict(vars(owner))) for owner in owners.values() if id(owner) not in known]
         self.tables = _Tables([_own_dict(owner) for owner, _ in self.held])
 
+    def add_code(self) -> None:
+        """Remember the code of all functions as well: it is replaced without a trace in any dict."""
+        values = [value for _, before in self.held for value in before.values()]
+        self.codes = [(value, value.__code__) for value in values if isinstance(value, FunctionType)]
+
     def put_back(self) -> None:
         """Set what was replaced or deleted."""
         for name, module in self.modules.items():
             if sys.modules.get(name) is not module:
                 sys.modules[name] = module
+        for function, code in self.codes:
+            if function.__code__ is not code:
+                function.__code__ = code
         changed = self.tables.changed()
         for place in changed:
             with contextlib.suppress(Exception):  # what refuses to be put back is not to keep the others from it
@@ -148,7 +157,9 @@ _USED = (
 
 def of_run(shell: object, modules: Iterable[str]) -> tuple[Kept, Kept]:
     """What carries a run, put back as soon as a cell ends, and what the course uses, put back before another exercise."""
-    return Kept(_below(_CARRIES), type(shell).__mro__[:-1]), Kept(course(modules))
+    machinery = Kept(_below(_CARRIES), type(shell).__mro__[:-1])
+    machinery.add_code()
+    return machinery, Kept(course(modules))
 
 
 def course(modules: Iterable[str] = ()) -> set[str]:

@@ -32,7 +32,7 @@ class Session:
     wire : Wire
         To the grader.
     shell : Shell
-        Built before the fork.
+        Built before this process was born, or started.
     work : str
         The work folder; the current folder of every cell.
     captured : dict
@@ -62,7 +62,7 @@ class Session:
         self.names = Names(shell.user_ns)
         self.world, (self.machinery, self.course) = World(work, shell), kept
         self.is_expected = "autograder.lab" in self.course.modules  #: whether what the course imports is there already
-        self.author: str | None = None  # exercise of the last cell
+        self.author: str | None = None  # the exercise of the last cell, None for an own cell
         self.waiting: dict[str, int] = {}  # check cell to the process in which its hidden part will go on
         self.paused: dict[int, snapshot.Files] = {}  # that process to the files that its visible part left
         self.in_place: dict[str, InPlace] = {}  # check cells whose hidden part will go on in this process
@@ -73,7 +73,7 @@ class Session:
             if "type" not in order:
                 continue  # the program of a snapshot that ended before it read it
             if order.get("exercise") is None or order["exercise"] != self.author:
-                self.course.put_back()  # until its own check has run, an answer works with what it has replaced
+                self.course.put_back()  # an answer's own check, which follows it, still finds what the answer replaced
             self.author = order.get("exercise")
             if order["type"] == "file":
                 self._file(order["name"], order["data"])
@@ -106,7 +106,7 @@ class Session:
         self._finish(order, status)
 
     def _finish(self, order: dict[str, Any], status: str) -> None:
-        """Put the world back now, not before the next cell: a snapshot would do it once more, in pages of its own."""
+        """Put the world back now, not before the next cell: if that is a check cell, its copy would do it, in pages of its own."""
         self._put_back()
         cut = self.desk.end()
         self.names.after(order["role"])
