@@ -11,7 +11,7 @@ SUBMITTED  ?= submitted
 PYTEST     ?= -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lab notebooks answers bank grade test lint format bench gpu colab-test clean
+.PHONY: help setup demo lab notebooks answers bank mutants grade test lint format bench gpu colab-test clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/ ##/' | awk -F ' ## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -38,6 +38,9 @@ answers: setup  ## our answers and why they look so, in answers/ (CHAPTER=01 for
 
 bank: setup  ## judge the bank of right and wrong answers (CHAPTER=01 for one)
 	@$(BIN)/python -m tests.bank_tool $(CHAPTER)
+
+mutants: setup  ## prove the checks: every small change of a right answer is noticed (CHAPTER=01 for one)
+	@$(BIN)/python -m tests.mutants $(CHAPTER)
 
 grade: setup  ## grade SUBMITTED=submitted into gradebook.db (CHAPTER=01 for one)
 	@$(BIN)/autograder grade $(CHAPTER) --submitted $(SUBMITTED)
