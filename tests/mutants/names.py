@@ -28,9 +28,9 @@ def may_hold_tensor(node: ast.AST) -> bool:
 
 
 def is_unique(node: ast.AST) -> bool:
-    """Whether there is one object of each value, so that `is` and `==` agree: constants, types, dtypes."""
+    """Whether there is one object of each value, so that `is` and `==` agree: constants, types, dtypes, small numbers."""
     if isinstance(node, ast.Call):
-        return isinstance(node.func, ast.Name) and node.func.id == "type"
+        return called(node) in ("type", "len", "dim")
     return isinstance(node, ast.Constant) or (isinstance(node, ast.Attribute) and "dtype" in node.attr)
 
 
@@ -46,6 +46,13 @@ def called(node: ast.AST) -> str:
 def draws(node: ast.AST) -> bool:
     """Whether a call makes, or styles, a part of a drawing."""
     return called(node) in ("Digraph", "subgraph", "node", "edge", "edges", "attr")
+
+
+def is_text(node: ast.AST) -> bool:
+    """Whether an expression is a string put together on the spot."""
+    if isinstance(node, ast.BinOp):
+        return is_text(node.left) or is_text(node.right)
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 
 def names_in(node: ast.AST) -> set[str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import cast
 
 from tests.mutants.edits import Mutants, Place
-from tests.mutants.names import STYLE, called, draws
+from tests.mutants.names import STYLE, called, draws, is_text
 
 _OTHER_METHOD = {"append": "appendleft", "appendleft": "append", "pop": "popleft", "popleft": "pop"}
 _NO_VALUE_WITHOUT = {"pop", "popleft", "values", "items", "keys", "super", "no_grad", "enable_grad", "inference_mode"}
@@ -36,7 +36,7 @@ def statement(place: Place) -> Mutants:
         yield "return left out", place.replaced(ast.Expr(node.value))
     elif isinstance(node, _STATEMENTS) and not place.feeds_a_loop:
         yield "a statement left out", place.replaced()
-    counts = isinstance(node, ast.AugAssign) and not isinstance(node.value, ast.JoinedStr)  # else a longer text
+    counts = isinstance(node, ast.AugAssign) and not is_text(node.value)
     acts = isinstance(node, ast.Expr) and called(node.value) not in {"", *_ONCE_IS_ENOUGH}
     if (counts or acts) and not place.feeds_a_loop:
         yield "a statement done twice", place.replaced(node, node)

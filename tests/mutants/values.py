@@ -55,9 +55,8 @@ def comparison(place: Place) -> Mutants:
 
 def _can_be_equal_twins(sides: list[ast.expr]) -> bool:
     """Whether two objects may be equal and not the same, so that `is` and `==` differ."""
-    return not any(map(is_unique, sides)) and any(
-        may_hold_tensor(side) or isinstance(side, ast.Call | ast.Subscript | ast.Attribute) for side in sides
-    )
+    nodes = any(isinstance(side, ast.Name) and not may_hold_tensor(side) for side in sides)
+    return not nodes and not any(map(is_unique, sides))
 
 
 def arithmetic(place: Place) -> Mutants:
