@@ -967,8 +967,8 @@ check("None has no box and no arrow", lambda: [boxes(draw((torch.ones(3) * x).gr
              (AttributeError, "Where an operand needs no gradient, next_functions holds None. Skip it.")])
 check.that("a node is looked up, not searched for", lambda: [steps_per_node(draw, 20), steps_per_node(draw, 80)], lambda steps: steps[1] - steps[0] <= 15,
            hint="Counted were the steps per node, on 20 nodes and on 80. They grow with the graph, so the work grows with the square of it: a search through a list looks at every entry. Use a set or a dict.")
-check("a chain of 150 nodes, on a short stack", lambda: counts(short_stack(lambda: draw(chain.grad_fn))), [151, 150],
-      hint="150 negations and one leaf, with an arrow from each to the next.",
+check("a chain of 150 nodes, on a short stack", lambda: type(short_stack(lambda: draw(chain.grad_fn))).__name__, "Digraph",
+      hint="150 negations and one leaf make a drawing like any other: return a graphviz.Digraph.",
       wrong={RecursionError: "Your function calls itself once per node, and Python's stack is not that deep. Keep your own list of nodes still to visit."})
 check.that("twelve doublings take twelve visits", lambda: steps_per_node(draw, 12, width=2), lambda steps: steps <= 300,
            hint="Counted were the steps per node on twelve doublings: 13 nodes, but 2**12 paths. Visit every node once, not every path.")

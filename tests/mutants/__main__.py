@@ -39,7 +39,7 @@ def main(
     page: Path | None,
     file: Path | None,
 ) -> None:
-    console, begun = Console(), time.monotonic()
+    console, begun = Console(width=None if sys.stdout.isatty() else 120), time.monotonic()
     known = sorted(path.stem for path in (ROOT / "source").glob("[0-9][0-9]-*.py"))
     chosen = [chapter_called(name, known) for name in names or [name for name in known if name[:2] in CHAPTERS]]
     with open_engine(jobs=cores()) as engine:

@@ -14,7 +14,7 @@ from rich.table import Column, Table
 
 from tests.mutants.prove import Verdict
 
-_TOLD = {"mistake": "told the mistake", "hint": "told the hint", "value": "told the value"}
+_TOLD = {told: f"told {told}" for told in ("mistake", "hint", "value")}
 _COLUMNS = ("mutants", "caught", *_TOLD.values(), "equivalent", "survived")
 
 
