@@ -43,6 +43,9 @@ release: setup  ## write a repository for learners, without answers, to build/re
 bank: setup  ## judge the bank of right and wrong answers (CHAPTER=01 for one)
 	@$(BIN)/python -m tests.bank_tool $(CHAPTER)
 
+mutants: setup  ## prove the checks: every small change of a right answer is noticed (CHAPTER=01 for one)
+	@$(BIN)/python -m tests.mutants $(CHAPTER)
+
 grade: setup  ## grade SUBMITTED=submitted into gradebook.db (CHAPTER=01 for one)
 	@$(BIN)/autograder grade $(CHAPTER) --submitted $(SUBMITTED)
 

@@ -262,8 +262,9 @@ draw_graph(doubled)
 # returns for sixty. Code that calls itself runs into Python's recursion limit on a long chain. So keep a set of the nodes that
 # you have seen, and a list of nodes still to visit.
 #
-# The next cell builds a chain of 400 nodes. The checks of the next two exercises go down it on a *short stack*, with room for
+# The next cell builds a chain of 400 nodes. The checks of three exercises go down it on a *short stack*, with room for
 # 100 calls inside each other. Code that calls itself once per node fails there, as it fails on a longer chain with Python's usual room.
+# The cell also makes one leaf of every kind. An answer that works for one kind must work for all of them.
 
 # %% nbgrader={"grade": false, "grade_id": "long-chain", "locked": true, "schema_version": 3, "solution": false, "task": false}
 def long_chain(length: int) -> torch.Tensor:
@@ -279,6 +280,15 @@ def doublings(times: int, leaf: torch.Tensor) -> torch.Tensor:
     for _ in range(times):
         leaf = leaf + leaf
     return leaf
+
+
+def leaf_kinds() -> dict[str, torch.Tensor]:
+    """One leaf of every kind, with random numbers."""
+    return {"a Parameter": torch.nn.Parameter(torch.randn(2)),
+            "a view": torch.randn(6)[2:].requires_grad_(),
+            "transposed": torch.randn(3, 2).t().clone().requires_grad_(),
+            "no dimensions": torch.randn((), requires_grad=True),
+            "empty": torch.randn(0, requires_grad=True)}
 
 
 CHAIN = long_chain(400)
@@ -355,6 +365,10 @@ check("a list, with the root first", lambda: [type(nodes(y.grad_fn)).__name__, n
 check("a shared node is listed once", lambda: len(nodes((x * x).grad_fn)), 2,
       hint="x * x has two nodes: the product, and one AccumulateGrad with two edges to it.",
       wrong={3: "You listed the leaf once per edge. It is one node: mark it as seen when you put it on your list."})
+check("what lies below a second operand", lambda: sorted(names_of(nodes((x * w.sin().exp()).grad_fn))),
+      ["AccumulateGrad", "AccumulateGrad", "ExpBackward0", "MulBackward0", "SinBackward0"],
+      hint="Five nodes: the product, its first operand's leaf, and below its second operand an exp, a sin and another leaf.",
+      wrong=[(["AccumulateGrad", "ExpBackward0", "MulBackward0"], "The exp is there, but not what lies below it. Each new node goes on the list of nodes to visit, not only a first operand.")])
 check("None is no node", lambda: names_of(nodes((torch.ones(3) * x).grad_fn)), ["MulBackward0", "AccumulateGrad"],
       hint="torch.ones(3) needs no gradient, so the first entry of next_functions is (None, 0). Skip it, and go on with the next.",
       wrong=[(lambda v: "NoneType" in v, "None is not a node. Skip it."),
@@ -512,6 +526,13 @@ def frozen_since():
     return out
 
 
+def of_every_kind():
+    """What leaves returns for a sum of one leaf of every kind: its type, and the names in it."""
+    kinds = leaf_kinds()
+    found = leaves(sum(leaf.sum() for leaf in kinds.values()).grad_fn)
+    return [type(found).__name__, called(found, kinds)]
+
+
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 w = torch.tensor([0.5, -1.0, 2.0], requires_grad=True)
 check = Check("leaves", points=3)
@@ -538,6 +559,10 @@ check("a leaf is listed where it is first met", lambda: called(leaves(((w.exp() 
 check("a leaf that was frozen since is left out", lambda: called(leaves(frozen_since().grad_fn), {"x": x, "w": w}), ["x"],
       hint="Ask the leaf now: node.variable.requires_grad.",
       wrong=[(lambda v: v == ["x", "a stranger"], "Freezing leaves the node in the graph. Ask the leaf now: node.variable.requires_grad.")])
+check("a list, with leaves of every kind", lambda: of_every_kind(), ["list", ["a Parameter", "a view", "transposed", "no dimensions", "empty"]],
+      hint="The order is that of the sum. A leaf counts whatever it is: a Parameter, a view, transposed, without dimensions, without elements.",
+      wrong=[(lambda v: v[0] != "list", "list(...) makes a list of anything that can be gone through."),
+             (lambda v: v[1] == ["a view", "transposed", "no dimensions", "empty"], "A Parameter is a leaf like any other.")])
 check("a leaf's own node as root, a leaf without dimensions", lambda: [list(leaf.shape) for leaf in leaves((torch.zeros((), requires_grad=True) * 2).grad_fn.next_functions[0][0])], [[]],
       hint="Look at the root as at any other node: here it is an AccumulateGrad, and its leaf has shape ().")
 check.that("a node is looked up, not searched for", lambda: [steps_per_node(leaves, 20), steps_per_node(leaves, 80)], lambda steps: steps[1] - steps[0] <= 15,
@@ -752,6 +777,12 @@ check("a tuple's tensors at their places", lambda: saved((x * torch.ones(2, 2, 3
              (lambda v: "indices" in v, "Look inside a tuple: its tensors are name[i]."),
              (lambda v: len(v) == 1, "The tuple holds two tensors. Take every one, not only the first."),
              (lambda v: len(v) == 0, "A tuple may hold tensors. Look inside.")])
+check("tensors of every kind", lambda: {kind: sorted(saved((leaf * leaf).grad_fn)) for kind, leaf in leaf_kinds().items()},
+      {kind: ["other", "self"] for kind in ("a Parameter", "a view", "transposed", "no dimensions", "empty")},
+      hint="A square saved its operand twice, whatever kind of tensor it is. isinstance(value, torch.Tensor) is true of all of them.",
+      wrong=[(lambda v: v["a Parameter"] == [] and v["a view"] != [], "A Parameter is a tensor too: isinstance(value, torch.Tensor) is true of it.")])
+check("a leaf's own node", lambda: saved((x * 2).grad_fn.next_functions[0][0]), {},
+      hint="AccumulateGrad saved nothing. It holds its leaf in `.variable`, and that is no `_saved_` attribute.")
 check("the tensors themselves", lambda: ["x" if tensor is x else "another tensor" for tensor in saved((x * x).grad_fn).values()], ["x", "x"],
       hint="Saving is a reference. Return what the attribute holds: no clone, no detach.")
 check("nothing for a custom Function", lambda: saved(Half.apply(x).grad_fn), {},
@@ -778,6 +809,10 @@ rows = torch.randint(0, 5, (3,))
 cube = torch.randn(5, 2, 4, requires_grad=True)
 spent = z.exp().sum()
 spent.backward()
+line = torch.randn(8, requires_grad=True)
+pick = torch.randint(0, 8, (3, 2))
+picks = {"a Parameter": torch.nn.Parameter(pick[0], requires_grad=False), "a view": pick[1:], "transposed": pick.t().clone(),
+         "no dimensions": pick[0, 0].clone(), "empty": torch.empty(0, dtype=torch.int64)}
 check("an operation that saves three", lambda: {k: t.detach() for k, t in saved((base ** exponent).grad_fn).items()},
       {"exponent": exponent.detach(), "result": base ** exponent.detach(), "self": base},
       hint="A power keeps its base, its exponent and its result.")
@@ -792,6 +827,9 @@ check("every tensor of a tuple", lambda: saved(cube[rows, :, columns].grad_fn),
       hint="cube[rows, :, columns] saved the tuple (rows, None, columns): two tensors, at places 0 and 2.",
       wrong=[(lambda v: len(v) == 1, "The tuple holds two tensors. Take every one, not only the first."),
              (lambda v: "indices[1]" in v, "Number the entries before you leave out None: the second tensor stands at place 2.")])
+check("a tuple with a tensor of every kind", lambda: {kind: saved(line.index_put((index,), torch.ones(())).grad_fn)["indices[0]"] for kind, index in picks.items()},
+      {"a Parameter": pick[0], "a view": pick[1:], "transposed": pick.t(), "no dimensions": pick[0, 0], "empty": torch.empty(0, dtype=torch.int64)},
+      hint="index_put saved a tuple with one index. The index may be a tensor of any kind: a Parameter, a view, transposed, without dimensions, without elements.")
 check("an argument that was None is left out", lambda: sorted(saved(torch.nn.functional.layer_norm(z, (4,)).grad_fn)),
       ["input", "result1", "result2"],
       hint="A layer norm without weight and bias saved None for them. None is no tensor.")
@@ -844,7 +882,7 @@ def draw(root) -> graphviz.Digraph:
     graphviz.Digraph
         One box per distinct node; one edge per entry of `next_functions` that is not None, from the node to its operand;
         two edges where an operand is used twice. The label of a leaf contains `AccumulateGrad` and the leaf's shape as
-        `str(tuple(leaf.shape))`; other labels contain `type(node).__name__`. Time linear in nodes and edges.
+        `str(tuple(leaf.shape))`; other labels contain `type(node).__name__`. Time linear in nodes and edges, at any depth.
     """
     ### BEGIN SOLUTION
     # Why this shape: it is `nodes` with two lines more. A number per node is a short name that no other node has, and the dict
@@ -906,6 +944,7 @@ def counts(drawing):
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 w = torch.tensor([0.5, -1.0, 2.0], requires_grad=True)
 y = (x * w).sum()
+chain = long_chain(150)
 check = Check("draw", points=2)
 check("one box per node", lambda: boxes(draw(y.grad_fn)), ["AccumulateGrad", "AccumulateGrad", "MulBackward0", "SumBackward0"],
       hint="Four boxes: the sum, the product, and one per leaf. Each label contains the node's type.",
@@ -928,6 +967,9 @@ check("None has no box and no arrow", lambda: [boxes(draw((torch.ones(3) * x).gr
              (AttributeError, "Where an operand needs no gradient, next_functions holds None. Skip it.")])
 check.that("a node is looked up, not searched for", lambda: [steps_per_node(draw, 20), steps_per_node(draw, 80)], lambda steps: steps[1] - steps[0] <= 15,
            hint="Counted were the steps per node, on 20 nodes and on 80. They grow with the graph, so the work grows with the square of it: a search through a list looks at every entry. Use a set or a dict.")
+check("a chain of 150 nodes, on a short stack", lambda: type(short_stack(lambda: draw(chain.grad_fn))).__name__, "Digraph",
+      hint="150 negations and one leaf make a drawing like any other: return a graphviz.Digraph.",
+      wrong={RecursionError: "Your function calls itself once per node, and Python's stack is not that deep. Keep your own list of nodes still to visit."})
 check.that("twelve doublings take twelve visits", lambda: steps_per_node(draw, 12, width=2), lambda steps: steps <= 300,
            hint="Counted were the steps per node on twelve doublings: 13 nodes, but 2**12 paths. Visit every node once, not every path.")
 ### BEGIN HIDDEN TESTS
@@ -959,6 +1001,9 @@ check("one drawing after another", lambda: [boxes(drawing) for drawing in (draw(
       hint="Two drawings, one after the other: an operation of three operands, then one of one. Go through all of next_functions, and let each call make a drawing of its own.")
 check.that("looked up on longer chains, too", lambda: [steps_per_node(draw, 40), steps_per_node(draw, 120)], lambda steps: steps[1] - steps[0] <= 20,
            hint="The steps per node grow with the graph, so the work grows with the square of it: a search through a list looks at every entry. Use a set or a dict.")
+check("as deep as you like", lambda: counts(short_stack(lambda: draw((chain * scalar).sin().grad_fn), 90)), [154, 153],
+      hint="150 negations and their leaf, a product with a leaf of its own, and a sine.",
+      wrong={RecursionError: "Your function calls itself once per node, and Python's stack is not that deep. Keep your own list of nodes still to visit."})
 check("sixty doublings", lambda: counts(draw(doublings(60, scalar).grad_fn)), [61, 120], limit=2,
       hint="There are 61 nodes, 120 edges and 2**60 paths. Visit every node once.",
       wrong=[(lambda v: 1 < v[0] < 61, "Several boxes became one: they have the same name. Give each node a name of its own."),
@@ -1249,6 +1294,15 @@ def calls_in(steps):
     return len(calls)
 
 
+def every_kind():
+    """One step of size 1 on half the squares, with something stale in .grad: how far each leaf ends from 0, and its gradient."""
+    kinds = leaf_kinds()
+    for leaf in kinds.values():
+        leaf.grad = torch.ones_like(leaf)
+    descend(list(kinds.values()), lambda: sum((leaf ** 2).sum() for leaf in kinds.values()) / 2, 1.0, 1)
+    return {kind: [0.0 if number is None else number.abs().sum().item() for number in (leaf, leaf.grad)] for kind, leaf in kinds.items()}
+
+
 check = Check("descend", points=3)
 check("the loss before each step", lambda: parabola([1.0], 0.25, 3)["losses"], [4.0, 1.0, 0.25],
       hint="From v = 1 with lr = 0.25 the distance to 3 halves in each step: 2, 1, 0.5, so the losses are 4, 1, 0.25.",
@@ -1270,6 +1324,9 @@ check("a parameter that the loss does not use stays", lambda: idle_too([1.0], 7.
       wrong=[(TypeError, "A parameter that the loss does not use has no gradient: it is None. Skip it."),
              ([[1.0], [7.0]], "v was not changed. If you end the loop at the parameter that the loss does not use, go on with the next instead."),
              (RuntimeError, "Two causes are common: a leaf was changed outside torch.no_grad(), or autograd.grad met a parameter that the loss does not use. It needs allow_unused=True; then skip the None.")])
+check("parameters of every kind", lambda: every_kind(), {kind: [0.0, 0.0] for kind in ("a Parameter", "a view", "transposed", "no dimensions", "empty")},
+      hint="One step goes from p to p - 1 * p, which is 0, and no gradient is left: for a Parameter, a view, a transposed tensor, one without dimensions and one without elements alike.",
+      wrong=[(lambda v: v["a Parameter"] != [0.0, 0.0] and v["a view"] == v["transposed"] == v["no dimensions"] == [0.0, 0.0], "A Parameter is a parameter like any other: clear its .grad, step, and clear it again.")])
 check("loss_fn is called once per step", lambda: [calls_in(3), calls_in(0)], [3, 0],
       hint="loss_fn is costly. Call it once per step, and use that loss for its value and for the gradients of all parameters. With steps = 0 nothing is computed.")
 ### BEGIN HIDDEN TESTS
@@ -1503,7 +1560,7 @@ def twice(loss, params) -> tuple[list, list]:
 
 # %% nbgrader={"grade": true, "grade_id": "check-twice", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 class Tally(torch.autograd.Function):
-    """The identity, which notes each backward pass that goes through it."""
+    """The identity. It notes each backward pass that goes through it, and multiplies the gradient by the number of the pass."""
 
     @staticmethod
     def forward(ctx, x, notes):
@@ -1513,7 +1570,7 @@ class Tally(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad):
         ctx.notes.append(len(ctx.notes))
-        return grad, None
+        return grad * len(ctx.notes), None
 
 
 def product():
@@ -1533,11 +1590,20 @@ def found_before(*found):
     return [[None if grad is None else grad.tolist() for grad in grads] for grads in ([param.grad for param in params], held)]
 
 
-def passes_counted():
-    notes = []
+def numbered():
+    """What twice returns where the gradient is the number of the pass."""
     v = torch.ones(3, requires_grad=True)
-    twice(Tally.apply(v, notes).sum(), [v])
-    return len(notes)
+    return twice(Tally.apply(v, []).sum(), [v])
+
+
+def every_kind():
+    """How far gradients, and the .grad found before, are from what they must be."""
+    kinds = leaf_kinds()
+    for leaf in kinds.values():
+        leaf.grad = torch.full_like(leaf, 7.0)
+    passes = twice(sum((leaf ** 2).sum() for leaf in kinds.values()) / 2, list(kinds.values()))
+    return {kind: [(one - leaf).abs().sum().item(), (two - leaf).abs().sum().item(), (leaf.grad - 7).abs().sum().item()]
+            for (kind, leaf), one, two in zip(kinds.items(), *passes)}
 
 
 def third_pass():
@@ -1560,9 +1626,18 @@ check("the second pass", lambda: twice(*product())[1], [torch.tensor([0.5, -1.0,
              ([[1.0, -2.0, 4.0], [2.0, 4.0, 6.0]],
               "That is the sum of two passes: .grad accumulates. Clear it in between, or use torch.autograd.grad."),
              (RuntimeError, "The first pass must keep the graph for the second: retain_graph=True.")])
-check("the graph is run through twice", lambda: passes_counted(), 2,
-      hint="Two real passes: handing out one result twice is no second pass.",
-      wrong=[(1, "The graph was run through once, and its result handed out twice."), (RuntimeError, "The first pass must keep the graph for the second: retain_graph=True.")])
+check("the graph is run through twice", lambda: numbered(), ([torch.tensor([1.0, 1.0, 1.0])], [torch.tensor([2.0, 2.0, 2.0])]),
+      hint="Two real passes, in a tuple, the first one first. The node here multiplies the gradient by the number of the pass.",
+      wrong=[(([[1.0, 1.0, 1.0]], [[1.0, 1.0, 1.0]]), "The graph was run through once, and its result handed out twice."),
+             (([[2.0, 2.0, 2.0]], [[1.0, 1.0, 1.0]]), "The gradients of the first pass come first."),
+             (([[3.0, 3.0, 3.0]], [[3.0, 3.0, 3.0]]), "1 + 2: that is the sum of two passes. .grad accumulates; clear it in between, or use torch.autograd.grad."),
+             (lambda v: list(v) == [[[1.0] * 3], [[2.0] * 3]], "The two lists belong in a tuple."),
+             (AttributeError, "A parameter's .grad may be None. If you clear or copy it, ask first; torch.autograd.grad spares you the question."),
+             (RuntimeError, "The first pass must keep the graph for the second: retain_graph=True.")])
+check("parameters of every kind", lambda: every_kind(), {kind: [0.0] * 3 for kind in ("a Parameter", "a view", "transposed", "no dimensions", "empty")},
+      hint="Zeros where both gradients are right and .grad is as it was. A Parameter, a view, a transposed tensor, one without dimensions and one without elements are all treated alike.",
+      wrong=[(lambda v: v["a Parameter"] != [0.0] * 3 and v["a view"] == v["transposed"] == v["no dimensions"] == [0.0] * 3, "A Parameter is a parameter like any other: set its .grad aside, too."),
+             (RuntimeError, "The first pass must keep the graph for the second: retain_graph=True.")])
 check("no gradient has a grad_fn", lambda: [type(grad.grad_fn).__name__ for grads in twice(*product()) for grad in grads], ["NoneType"] * 4,
       hint="Gradients are data here. create_graph=True records the backward pass as well: use retain_graph=True.",
       wrong=[(RuntimeError, "The first pass must keep the graph for the second: retain_graph=True.")])
@@ -1620,8 +1695,8 @@ def third():
 
 
 check("in order of params", lambda: list(twice(*scene()[:2])),
-      [[[values["b"] * values["c"], values["a"] * values["c"], values["a"] * values["b"]][i] for i in order]] * 2,
-      hint="Two lists, with one gradient per parameter in the order in which the parameters were given. The second holds the same again, not the sum.",
+      [[[number * values["b"] * values["c"], number * values["a"] * values["c"], values["a"] * values["b"]][i] for i in order] for number in (1, 2)],
+      hint="Two lists, the first pass first, with one gradient per parameter in the order in which the parameters were given. Neither is the sum of both. One node multiplies by the number of the pass.",
       wrong={RuntimeError: "The first pass must keep the graph for the second: retain_graph=True."})
 check("each gradient has its parameter's shape", lambda: [[list(grad.shape) for grad in grads] for grads in twice(*broadcast())], [[[], [2, 1], [5]]] * 2,
       hint="A parameter that was broadcast has a gradient of its own shape.",

@@ -5,6 +5,7 @@ What `make` would do is printed, not done; servers are started, asked once, and 
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import os
@@ -118,7 +119,7 @@ def serve(root: Path, line: str) -> str:
     options = f"--no-browser --allow-root --port={port} --ServerApp.port_retries=0 --ServerApp.token=t"
     with (root / "server.log").open("w+") as log:
         server = subprocess.Popen(
-            ["bash", "-c", f"exec {line} {options}"],
+            ["bash", "-c", f"exec env {line} {options}"],
             cwd=root, env=ENVIRONMENT, stdout=log, stderr=log, start_new_session=True,
         )  # fmt: skip
         opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
@@ -138,7 +139,8 @@ def serve(root: Path, line: str) -> str:
             log.seek(0)
             return f"the server did not answer: {log.read()[-2000:]}"
         finally:
-            os.killpg(server.pid, signal.SIGTERM)
+            with contextlib.suppress(ProcessLookupError):  # it has ended by itself
+                os.killpg(server.pid, signal.SIGTERM)
             server.wait(20)
 
 

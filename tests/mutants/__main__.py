@@ -15,7 +15,7 @@ from autograder.grading.course import chapter_called
 from autograder.pipeline import cores, open_course
 from tests.bank_lib import SEED
 from tests.mini_course import ROOT
-from tests.mutants.make import mutants, sample
+from tests.mutants.make import Mutant, mutants, sample
 from tests.mutants.prove import provable, prove
 from tests.mutants.report import as_json, show, write_page
 
@@ -25,27 +25,31 @@ CHAPTERS = ("01", "02", "03", "04", "05", "06", "07")  #: 00 is a prediction wit
 @click.command(help=__doc__)
 @click.argument("names", nargs=-1, metavar="[CHAPTER ...]")
 @click.option("--exercise", default=None, help="One exercise alone.")
-@click.option("--sample", "count", type=int, default=None, help="So many mutants, chosen by the seed.")
-@click.option("--seed", type=int, default=SEED, show_default=True, help="Of the run, and of the sample.")
+@click.option("--most", type=int, default=80, show_default=True, help="Of an exercise, chosen by the seed.")
+@click.option("--all", "everything", is_flag=True, help="Every mutant there is.")
+@click.option("--seed", type=int, default=SEED, show_default=True, help="Of the run, and of the choice.")
 @click.option("--html", "page", type=click.Path(path_type=Path), default=None, help="Write survivors as diffs.")
 @click.option("--json", "file", type=click.Path(path_type=Path), default=None, help="Write the counts.")
 def main(
-    names: tuple[str, ...], exercise: str | None, count: int | None, seed: int, page: Path | None, file: Path | None
+    names: tuple[str, ...],
+    exercise: str | None,
+    most: int,
+    everything: bool,
+    seed: int,
+    page: Path | None,
+    file: Path | None,
 ) -> None:
-    console, begun = Console(), time.monotonic()
+    console, begun = Console(width=None if sys.stdout.isatty() else 120), time.monotonic()
     known = sorted(path.stem for path in (ROOT / "source").glob("[0-9][0-9]-*.py"))
     chosen = [chapter_called(name, known) for name in names or [name for name in known if name[:2] in CHAPTERS]]
     with open_engine(jobs=cores()) as engine:
         chapters = dict(open_course(ROOT, chosen).chapters)
-        every = [
-            mutant
-            for chapter in chapters.values()
-            for name in provable(chapter)
-            if exercise in (None, name)
-            for mutant in mutants(chapter, name)
-        ]
-        if count is not None:
-            every = sample(every, count, seed)
+        every: list[Mutant] = []
+        for chapter in chapters.values():
+            for name in provable(chapter):
+                if exercise in (None, name):
+                    found = mutants(chapter, name)
+                    every += found if everything else sample(found, most, seed)
         judged = prove(engine, chapters, every, seed)
         verdicts = list(track(judged, "judging", len(every), console=console, disable=not console.is_terminal))
     verdicts.sort(key=lambda verdict: verdict.mutant.key)

@@ -6,8 +6,12 @@ import ast
 import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any, cast
+
+from tests.mutants.names import names_in
 
 Path = tuple[tuple[str, int | None], ...]  #: from the root: a field, and an index where the field is a list
+Mutants = Iterator[tuple[str, ast.Module]]  #: what was done, and the changed tree
 
 
 @dataclass(frozen=True)
@@ -19,29 +23,38 @@ class Place:
     node: ast.AST
     parents: tuple[ast.AST, ...]
 
-    def replaced(self, *by: ast.AST) -> ast.Module:
-        """A copy of the tree with `by` in place of the node; a list of statements that would be empty gets a `pass`."""
-        tree = copy.deepcopy(self.tree)
-        parent: ast.AST = tree
-        for field, index in self.path[:-1]:
-            value = getattr(parent, field)
-            parent = value if index is None else value[index]
-        field, index = self.path[-1]
-        new = [copy.deepcopy(node) for node in by]
-        if index is None:
-            setattr(parent, field, new[0])
-        else:
-            items = getattr(parent, field)
-            items[index : index + 1] = new
-            if not items and field in ("body", "orelse") and (field == "body"):
-                items.append(ast.Pass())
-        return ast.fix_missing_locations(tree)
+    @property
+    def parent(self) -> ast.AST:
+        return self.parents[-1]
 
-    def changed(self, change: Callable[[ast.AST], None]) -> ast.Module:
-        """A copy of the tree in which the node was changed in place."""
+    def replaced(self, *by: ast.AST) -> ast.Module:
+        """The tree with `by` in place of the node; a body that would be empty gets a `pass`.
+
+        Only what lies on the way to the place is new: the trees of an answer's mutants share the rest.
+        """
+        new = [ast.fix_missing_locations(copy.deepcopy(node)) for node in by]
+        for parent, (field, index) in zip(reversed(self.parents), reversed(self.path), strict=True):
+            above = copy.copy(parent)
+            if index is None:
+                setattr(above, field, new[0])
+            else:
+                items = list(getattr(parent, field))
+                items[index : index + 1] = new
+                setattr(above, field, items or ([ast.Pass()] if field == "body" else []))
+            new = [above]
+        return cast(ast.Module, new[0])
+
+    def changed(self, change: Callable[..., Any], *args: Any) -> ast.Module:
+        """The tree in which the node was changed: `change` gets a copy of it, and `args`."""
         node = copy.deepcopy(self.node)
-        change(node)
+        change(node, *args)
         return self.replaced(node)
+
+    @property
+    def feeds_a_loop(self) -> bool:
+        """Whether a `while` around the node looks at what the node changes: without that it would never end."""
+        names = names_in(self.node)
+        return any(isinstance(outer, ast.While) and names & names_in(outer.test) for outer in self.parents)
 
 
 def places(tree: ast.Module) -> Iterator[Place]:

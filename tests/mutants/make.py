@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import difflib
-import random
+import hashlib
 import tomllib
+import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,10 +15,13 @@ from pathlib import Path
 from autograder.grading.course import Chapter
 from tests.bank_lib import BANK, entries
 from tests.mutants.edits import places
-from tests.mutants.operators import OPERATORS
-from tests.mutants.tensors import TENSORS
+from tests.mutants.statements import STATEMENTS
+from tests.mutants.tensors import TENSORS, ZEROED
+from tests.mutants.values import VALUES
+from tests.mutants.worklists import WALKS
 
 REFERENCE = "reference"
+OPERATORS = (*VALUES, *STATEMENTS, *TENSORS, *WALKS)
 
 
 @dataclass(frozen=True)
@@ -57,28 +62,42 @@ def right_answers(chapter: Chapter, exercise: str) -> dict[str, str]:
 def mutants(chapter: Chapter, exercise: str) -> list[Mutant]:
     """Every mutant of every right answer of an exercise, each text once, in an order that depends on nothing but them."""
     answers = right_answers(chapter, exercise)
-    seen = {ast.dump(ast.parse(text)) for text in answers.values()}
+    seen = {ast.unparse(ast.parse(text)) for text in answers.values()}
+    zeroed = any(".grad.zero_()" in text for text in answers.values())
     found = []
     for name, text in answers.items():
         tree = ast.parse(text)
         before = ast.unparse(tree)
-        for what, changed in _all_changes(tree):
-            try:
-                after = ast.unparse(changed)
-                mark = ast.dump(ast.parse(after))
-                compile(after, name, "exec")
-            except (SyntaxError, ValueError):  # no program at all
+        alike = Counter[tuple[str, str]]()
+        for what, changed in changes(tree):
+            if what == ZEROED and zeroed:  # what a right answer does is no mistake
                 continue
-            if mark not in seen:
-                seen.add(mark)
-                found.append(Mutant(chapter.name, exercise, name, what, change(before, after), after))
+            after = ast.unparse(changed)
+            if after in seen or not _is_program(after):
+                continue
+            seen.add(after)
+            lines = change(before, after)
+            alike[what, lines] += 1
+            again = f" ({alike[what, lines]})" if alike[what, lines] > 1 else ""
+            found.append(Mutant(chapter.name, exercise, name, what + again, lines, after))
     return found
 
 
-def _all_changes(tree: ast.Module) -> Iterator[tuple[str, ast.Module]]:
+def changes(tree: ast.Module) -> Iterator[tuple[str, ast.Module]]:
+    """Every small change of a program: what it is called, and the changed program."""
     for place in places(tree):
-        for operator in (*OPERATORS, *TENSORS):
+        for operator in OPERATORS:
             yield from operator(place)
+
+
+def _is_program(text: str) -> bool:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)
+        try:
+            compile(text, "<mutant>", "exec")
+        except (SyntaxError, ValueError):
+            return False
+    return True
 
 
 def change(before: str, after: str) -> str:
@@ -88,9 +107,12 @@ def change(before: str, after: str) -> str:
 
 
 def sample(every: Iterable[Mutant], count: int, seed: int) -> list[Mutant]:
-    """So many of them; the same for the same seed and the same answers."""
-    pool = sorted(every, key=lambda mutant: mutant.key)
-    return sorted(random.Random(seed).sample(pool, min(count, len(pool))), key=lambda mutant: mutant.key)
+    """So many of them. Each mutant draws a number of its own, so that a changed answer changes its own mutants alone."""
+
+    def drawn(mutant: Mutant) -> bytes:
+        return hashlib.sha256(f"{seed} {mutant.key}".encode()).digest()
+
+    return sorted(sorted(every, key=drawn)[:count], key=lambda mutant: mutant.key)
 
 
 def equivalents(chapter: str, exercise: str) -> dict[tuple[str, str, str], str]:

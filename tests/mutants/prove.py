@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from autograder.checks.grammar import CheckCell
+from autograder.checks.verdict import MISSING_RETURN
 from autograder.engine.api import Cell, Engine, Job
 from autograder.grading.course import Chapter
 from autograder.grading.jobs import imports, missing_package, parsed, reference_job
@@ -15,11 +16,13 @@ from autograder.grading.judge import judge
 from autograder.grading.results import ExerciseResult
 from tests.mutants.make import Mutant, equivalents
 
-LIMIT = 2.0  #: seconds for a check: what runs longer here would run for ever
-DEADLINE = 40.0  #: seconds for a mutant
+LIMIT = 1.0  #: seconds for a check: what runs longer here would run for ever
+DEADLINE = 20.0  #: seconds for a mutant
+MANY = 10_000  #: jobs: enough to prepare for
 _LIMIT = re.compile(r"\blimit=([0-9.]+)\)")
 
 Fate = Literal["caught", "equivalent", "survived", "no program"]
+Told = Literal["", "mistake", "hint", "value"]
 
 
 @dataclass(frozen=True)
@@ -32,8 +35,9 @@ class Verdict:
         "no program" ended with an exception where it was defined, so it never met a check.
     by : str
         The label of the first check that noticed.
-    told : bool
-        Whether a failed check said a sentence that was written for a mistake, not only how values differ.
+    told : {"", "mistake", "hint", "value"}
+        The most that a failed check said: a sentence of `wrong` that knows this mistake (or that a return is missing), the
+        check's hint, which fits every answer that gets it, or only how the values differ.
     why : str
         Why an equivalent one breaks no promise.
     """
@@ -41,13 +45,13 @@ class Verdict:
     mutant: Mutant
     fate: Fate
     by: str = ""
-    told: bool = False
+    told: Told = ""
     why: str = ""
 
 
 def prove(engine: Engine, chapters: Mapping[str, Chapter], mutants: Iterable[Mutant], seed: int) -> Iterator[Verdict]:
     """Judge mutants, in any order."""
-    engine.expect(imports(chapters.values()), 10_000)
+    engine.expect(imports(chapters.values()), MANY)
     observed = {}
     for run in engine.run(replace(reference_job(chapter, seed), key=name) for name, chapter in chapters.items()):
         observed[run.key] = {cell.id: cell.observed for cell in run.cells}
@@ -97,9 +101,16 @@ def _verdict(mutant: Mutant, cell: CheckCell, result: ExerciseResult, why: str |
     failed = {check.label: check.message for check in result.checks if not check.passed}
     if not failed:
         return Verdict(mutant, "survived" if why is None else "equivalent", why=why or "")
-    written = {call.label: [call.hint, *(sentence for _, sentence in call.wrong)] for call in cell.calls}
-    told = any(
-        "return" in message or any(sentence and sentence in message for sentence in written[label])
-        for label, message in failed.items()
-    )
-    return Verdict(mutant, "caught", next(iter(failed)), told)
+    return Verdict(mutant, "caught", next(iter(failed)), _told(cell, failed))
+
+
+def _told(cell: CheckCell, failed: Mapping[str, str]) -> Told:
+    said: set[Told] = {"value"}
+    for call in cell.calls:
+        message = failed.get(call.label, "")
+        if MISSING_RETURN in message or any(sentence in message for _, sentence in call.wrong):
+            said.add("mistake")
+        elif call.hint and call.hint in message:
+            said.add("hint")
+    kinds: tuple[Told, ...] = ("mistake", "hint", "value")
+    return next(kind for kind in kinds if kind in said)

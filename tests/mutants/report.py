@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from tests.mutants.prove import Verdict
 
-_COLUMNS = ("mutants", "caught", "told their mistake", "equivalent", "survived")
+_TOLD = {told: f"told {told}" for told in ("mistake", "hint", "value")}
+_COLUMNS = ("mutants", "caught", *_TOLD.values(), "equivalent", "survived")
 
 
 def counts(verdicts: Sequence[Verdict]) -> dict[str, dict[str, int]]:
@@ -25,7 +26,8 @@ def counts(verdicts: Sequence[Verdict]) -> dict[str, dict[str, int]]:
         if verdict.fate != "no program":
             row["mutants"] += 1
             row[verdict.fate] += 1
-            row["told their mistake"] += verdict.told
+            if verdict.told:
+                row[_TOLD[verdict.told]] += 1
     return {name: {column: row[column] for column in _COLUMNS} for name, row in sorted(found.items())}
 
 
@@ -36,13 +38,13 @@ def totals(rows: dict[str, dict[str, int]]) -> dict[str, int]:
 def show(verdicts: Sequence[Verdict], console: Console) -> None:
     """The table, then every survivor."""
     rows = counts(verdicts)
-    table = Table("exercise", *_COLUMNS)
+    table = Table(Column("exercise", no_wrap=True), *_COLUMNS)
     for name, row in [*rows.items(), ("all", totals(rows))]:
         table.add_row(name, *(str(row[column]) for column in _COLUMNS), end_section=name != "all")
     console.print(table)
     for verdict in verdicts:
         if verdict.fate == "survived":
-            console.print(f"survived: {verdict.mutant.key}\n", markup=False, highlight=False)
+            console.print(f"survived: {verdict.mutant.key}\n", markup=False, highlight=False, soft_wrap=True)
 
 
 def as_json(verdicts: Sequence[Verdict], **about: Any) -> str:

@@ -4,7 +4,7 @@ def descend(params, loss_fn, lr, steps):
     for number in range(steps):
         with torch.enable_grad():
             loss = loss_fn()
-            grads = torch.autograd.grad(loss, params, allow_unused=True, materialize_grads=True)
+            grads = torch.autograd.grad(loss, params, materialize_grads=True)
         history.append(float(loss))
         torch._foreach_add_(params, grads, alpha=-lr)
     for param in params:
