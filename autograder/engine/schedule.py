@@ -193,6 +193,7 @@ class _Attempts:
 
 
 def _same(cell: Cell, check: Cell) -> bool:
+    """Whether a cell belongs to the exercise of this check cell."""
     return cell.id == check.id or (cell.exercise is not None and cell.exercise == check.exercise)
 
 
@@ -217,6 +218,7 @@ def _missed_threads(run: CellRun) -> bool:
 
 
 def _came_further(now: CellRun, before: CellRun) -> bool:
+    """Whether a second chance was one: more checks observed a value, or the cell need not be killed any more."""
     return _values(now) > _values(before) or (before.killed and not now.killed)
 
 
@@ -226,7 +228,7 @@ def _values(run: CellRun) -> int:
 
 
 def _better(now: CellRun, before: CellRun) -> CellRun:
-    """The later run of a cell, but where it did not come as far for want of time."""
+    """Which of a cell's two runs counts: the later one, unless it ended earlier because the job's time was over."""
     if now.status == "not-run" or (now.status == before.status == "ran" and len(now.observed) < len(before.observed)):
         return before
     return now

@@ -1,4 +1,4 @@
-"""How much memory a run holds, looked at from outside."""
+"""How much memory a run's processes hold together, looked at from outside: limits of the kernel hold for each of them only."""
 
 from __future__ import annotations
 

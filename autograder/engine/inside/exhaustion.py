@@ -1,4 +1,7 @@
-"""Has a cell used up something that the cells after it need? Then it must go, or honest work would pay for it."""
+"""Has a cell used up something that the cells after it need, such as memory? Then the run ends, and goes on without that cell.
+
+Otherwise the next cell would fail for want of it, and the exercise that pays would be an honest one.
+"""
 
 from __future__ import annotations
 

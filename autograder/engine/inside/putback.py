@@ -1,4 +1,8 @@
-"""Around each cell: put back what honest work may have disturbed. This is courtesy, not defence."""
+"""After each cell: put back names, modes and streams that honest work may have disturbed.
+
+For example a cell that calls `torch.set_grad_enabled(False)` and leaves it so. This is courtesy, not defence: what an answer
+forges is the judge's business. What a cell has replaced in modules and classes is for `kept`.
+"""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ def let_be_measured(yes: bool) -> None:
 def wait(pid: int, events: int) -> str:
     """Wait for the copy: "paused", "ran", "error", "died", or "killed" where SIGINT said that its time is over.
 
-    `events` is what else than its end counts, `VISIBLE` or `HIDDEN`.
+    Its end always counts. `events` says what else does: `HIDDEN`, that it stops; `VISIBLE`, that somebody wakes it as well.
     """
     try:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -194,7 +194,7 @@ def end(pid: int) -> None:
 def no_trace(work: str, waiting: set[int] | None = None) -> Iterator[set[int]]:
     """End the processes and take away the files that come in the block, but for the processes that it adds to the set.
 
-    `waiting` are copies that have stopped, known to have no children.
+    `waiting` are copies that have stopped: they have no children, so nobody needs to look for any.
     """
     files, others = Files(work), descendants(waiting)
     try:

@@ -43,7 +43,7 @@ class Zygote:
     shell : Shell
         The shell that every child goes on with.
     place : str
-        A folder to be in.
+        The folder that this process works in until it moves to the root that children see.
     shut : callable or None
         Moves this process to the root folder that children see, before the first of them. None where children are not
         shut in.
@@ -80,7 +80,7 @@ class Zygote:
                 self._fork(order, descriptors)
 
     def settle(self) -> None:
-        """Make this process one that can be copied, and say so.
+        """Undo what imports and rehearsals have changed, remember the rest as `kept` does, and tell the grader that forks may begin.
 
         Raises
         ------
