@@ -9,6 +9,8 @@ PIP_FLAGS  ?=
 CHAPTER    ?=
 SUBMITTED  ?= submitted
 PYTEST     ?= -n 2 --dist worksteal
+# Rooms that need no engine.
+FAST       := tests/checks tests/lab/graph tests/lab/small_world tests/lab/machine tests/grading/reading tests/grading/test_judge.py tests/test_repository.py
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo lab notebooks release answers bank mutants grade formgrader images test test-fast lint format bench gpu colab-test clean
@@ -57,6 +59,9 @@ images: setup  ## take the README's pictures again (needs chromium)
 
 test: setup  ## run the tests
 	@$(BIN)/python -m pytest $(PYTEST)
+
+test-fast: setup  ## the tests that take under a minute
+	@$(BIN)/python -m pytest $(PYTEST) $(FAST)
 
 lint: setup  ## ruff, mypy, and which room may import which
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports --no-cache
