@@ -1077,16 +1077,25 @@ def nested():
     return [[type(value).__name__ for value in (out, step, info, info["a"], info["b"])], [kind(t) for t in (step.observation, step.action[0], info["a"].mask, info["b"].reward)]]
 
 def twice_met():
-    """Of a mask and of a list that both hang in two places: are they one object afterwards?"""
-    mask, steps = inference([True]), [inference([1.0])]
-    out = to_training([mask, steps, {"mask": mask, "steps": steps}])
-    return [out[0] is out[2]["mask"], out[1] is out[2]["steps"]]
+    """Of a mask, of a list and of a dict that hang in two places each: are they one object afterwards?"""
+    mask, steps, info = inference([True]), [inference([1.0])], {"length": inference([2])}
+    out = to_training([mask, steps, info, {"mask": mask, "deep": [{"steps": steps, "info": info}]}])
+    return [out[0] is out[3]["mask"], out[1] is out[3]["deep"][0]["steps"], out[2] is out[3]["deep"][0]["info"]]
 
 def rollout_itself():
     """Whether the tensors of the batch are inference tensors still, after the call; and whether its containers are new."""
     batch = [inference([1.0]), [torch.ones(1)]]
     out = to_training(batch)
     return [batch[0].is_inference(), out is not batch, out[1] is not batch[1]]
+
+def other_things():
+    """Of a set, an object with attributes and a frozenset: are they the same objects? And the keys of a dict."""
+    class Settings:
+        pass
+
+    things = [{1}, Settings(), frozenset({2})]
+    out = to_training({0: 1, ("a", 1): inference([1.0])})
+    return [[new is old for new, old in zip(to_training(things), things)], list(out), kind(out["a", 1])]
 
 check = Check("to_training", points=7)
 check("one inference tensor", lambda: [to_training(inference([1.0, 2.0])), kind(to_training(inference([1.0, 2.0])))], [torch.tensor([1.0, 2.0]), [False, False]],
@@ -1115,13 +1124,17 @@ check("a dataclass, a namedtuple, a tuple", nested, [["Rollout", "Step", "Ordere
       wrong=[(TypeError, "If it speaks of missing arguments: a namedtuple wants its fields one by one, type(value)(*items)."),
              (AttributeError, "A namedtuple or a dataclass came back as something without its fields. Rebuild it with its exact type.")],
       hint="Containers keep their exact type, and are converted inside at every level.")
-check("one mask in two places", twice_met, [True, True],
-      wrong=[(lambda v: v is not None, "A mask hangs in two places of the batch, and so does a list. One of them came back as two objects. Remember what you have converted.")],
+check("one mask in two places", twice_met, [True, True, True],
+      wrong=[(lambda v: v is not None, "A mask hangs in two places of the batch, and so do a list and a dict. One of them came back as two objects. Remember what you have converted.")],
       hint="So there is nothing to compare.")
 check("the rollout itself", rollout_itself, [True, True, True],
       hint="The batch that is given has to stay as it was, and whoever appends to the training batch must not append to it. Build new containers, and copy tensors instead of changing them.")
 check("other values", lambda: to_training(["text", 3, None, 2.5]), ["text", 3, None, 2.5],
       hint="What is neither a container nor a tensor is returned as it is.")
+check("sets, other objects, other keys", other_things, [[True, True, True], [0, ("a", 1)], [False, False]],
+      hint="What is neither one of the containers nor a tensor comes back as the same object, and a dict keeps its keys, whatever they are, and has its values converted.")
+check("any dtype", lambda: [str(to_training(inference(torch.ones(2, dtype=dtype))).dtype) for dtype in (torch.float16, torch.int64, torch.bool)],
+      ["torch.float16", "torch.int64", "torch.bool"], hint="A copy has the dtype of its original.")
 ### BEGIN HIDDEN TESTS
 numbers = [float(n) for n in torch.randn(3)]
 
