@@ -24,7 +24,7 @@ from autograder.grading.book.autograded import autograded_notebook, unreadable_n
 from autograder.grading.book.gradebook import Book, BookError, Written
 from autograder.grading.course import Chapter, Course, CourseCell
 from autograder.grading.intake.handins import Handin, find
-from autograder.grading.jobs import DEADLINE, job, parsed
+from autograder.grading.jobs import DEADLINE, checks_of, job
 from autograder.grading.judge import judge
 from autograder.grading.reading.notebook import Unreadable
 from autograder.grading.references import References
@@ -209,7 +209,7 @@ class Campaign:
         answer = runs.get(cell.exercise or "")
         if run.status == "not-run" and answer is not None and answer.status in ("timed-out", "died"):
             run = replace(run, status=answer.status)
-        return judge(cell.id, parsed(cell.source), run, reference, max_score=cell.points)
+        return judge(cell.id, checks_of(cell), run, reference, max_score=cell.points)
 
     def _settle(self, handin: Handin, chapter: Chapter, status: SubmissionStatus, notes: list[Note]) -> None:
         """A hand-in that gets no grade: missing or unreadable."""

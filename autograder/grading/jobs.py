@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol
 
-from autograder.checks.grammar import CheckCell, parse
+from autograder.checks.grammar import CheckCall, CheckCell, GrammarError, parse
 from autograder.engine.api import Cell, Job, Role
 from autograder.grading.course import Chapter, CourseCell
 
@@ -25,6 +25,23 @@ CHECK_MARGIN = 5.0  #: seconds a check cell may spend outside its checks
 def parsed(source: str) -> CheckCell:
     """The check cell, parsed once."""
     return parse(source)
+
+
+@lru_cache(maxsize=256)
+def checks_of(cell: CourseCell) -> CheckCell:
+    """The course's own check cell, with the empty forms that the builder wrote into the released one.
+
+    So whoever left a prediction empty reads that it is not answered, in feedback as in the notebook, and no expected value.
+    """
+    checks = parsed(cell.source)
+    with contextlib.suppress(GrammarError):
+        forms = {call.label: call.empty for call in parsed(cell.released).calls}
+        items = (
+            replace(item, empty=forms.get(item.label, item.empty)) if isinstance(item, CheckCall) else item
+            for item in checks.statements
+        )
+        return replace(checks, statements=tuple(items))
+    return checks
 
 
 class Placed(Protocol):

@@ -8,6 +8,8 @@ from autograder.checks.grammar import EXPECTED_MARK, parse
 from autograder.checks.observe import observe, observe_error
 from autograder.checks.verdict import MISSING_RETURN
 from autograder.engine.api import CellRun
+from autograder.grading.course import CourseCell
+from autograder.grading.jobs import checks_of
 from autograder.grading.judge import NOT_RUN, broken_checks, judge
 
 CELL = parse("""
@@ -151,3 +153,15 @@ def test_broken_checks_are_those_that_the_reference_fails():
     }
     assert [call.label for call, _ in broken_checks(CELL, seen)] == ["two", "rises"]
     assert [why for _, why in broken_checks(CELL, {})] == [NOT_RUN] * 4
+
+
+def test_an_empty_prediction_is_not_answered_and_shows_no_expected_value():
+    source = (
+        'check = Check("guess", points=2)\ncheck("q1", lambda: guess["q1"], "b", wrong={"a": "No."})\ncheck.report()'
+    )
+    released = source.replace("wrong={", "empty=None, wrong={")
+    cell = CourseCell("check-guess", "code", source, released, "check", "guess", 2.0)
+    for given, message in ((None, "Not answered yet."), ("a", "expected 'b', got 'a'. No.")):
+        run = CellRun("check-guess", "ran", observations={"q1": given})
+        (check,) = judge("check-guess", checks_of(cell), run, {"q1": "b"}, max_score=2.0).checks
+        assert (check.passed, check.message) == (False, message)
