@@ -161,7 +161,7 @@ def test_an_empty_prediction_is_not_answered_and_shows_no_expected_value():
     )
     released = source.replace("wrong={", "empty=None, wrong={")
     cell = CourseCell("check-guess", "code", source, released, "check", "guess", 2.0)
-    for given, message in ((None, "Not answered yet."), ("a", "expected 'b', got 'a'. No.")):
-        run = CellRun("check-guess", "ran", observations={"q1": given})
+    for said, message in ((None, "Not answered yet."), ("a", "expected 'b', got 'a'. No.")):
+        run = CellRun("check-guess", "ran", observations={"q1": said})
         (check,) = judge("check-guess", checks_of(cell), run, {"q1": "b"}, max_score=2.0).checks
         assert (check.passed, check.message) == (False, message)
