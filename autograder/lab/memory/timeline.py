@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
@@ -43,7 +44,7 @@ def plot_timeline(traces: Trace | Mapping[str, Trace], title: str = "") -> Any:
         facecolor="white",
     )
     for axes, (label, trace) in zip(rows[:, 0], panels.items(), strict=True):
-        _draw(axes, trace, unit, name)
+        _draw(axes, trace, unit, name, longest)
         axes.set_title(label, fontsize=10, loc="left", pad=16 if trace.moments else None)
         axes.set_ylabel(f"alive, {name}")
     axes.set_xlabel("operation")
@@ -53,7 +54,7 @@ def plot_timeline(traces: Trace | Mapping[str, Trace], title: str = "") -> Any:
     return figure
 
 
-def _draw(axes: Any, trace: Trace, unit: int, name: str) -> None:
+def _draw(axes: Any, trace: Trace, unit: int, name: str, longest: int) -> None:
     live = [moment.live / unit for moment in trace.moments]
     live += live[-1:]  # the last operation has a width, too
     axes.step(range(len(live)), live, where="post", color="#4c72b0")
@@ -63,12 +64,15 @@ def _draw(axes: Any, trace: Trace, unit: int, name: str) -> None:
         axes.axvspan(split, len(trace.moments), color="#dd8452", alpha=0.12)
         above = {"transform": axes.get_xaxis_transform(), "fontsize": 9, "va": "bottom"}
         axes.text(0, 1.01, "forward", color="#2f4b7c", **above)
-        axes.text(split, 1.01, "backward", color="#a04000", **above)
+        axes.text(max(split, 0.08 * longest), 1.01, "backward", color="#a04000", **above)
     if not trace.peak:
         return
     at = next(i for i, moment in enumerate(trace.moments) if moment.live == trace.peak)
+    said = (
+        f"peak {_size(trace.peak, unit)} {name}, in {trace.moments[at].op}. Alive: {alive(trace.at_peak, unit, name)}"
+    )
     axes.annotate(
-        f"peak {_size(trace.peak, unit)} {name}, in {trace.moments[at].op}. Alive: {alive(trace.at_peak, unit, name)}",
+        textwrap.fill(said, 80, break_long_words=False),
         (at + 0.5, live[at]),
         xytext=(0.5, 0.94),
         textcoords="axes fraction",
@@ -88,7 +92,7 @@ def alive(pieces: list[Piece], unit: int, name: str) -> str:
     named = nbytes.most_common(_NAMED)
     parts = [f"{count[op]} from {op} ({_size(size, unit)})" for op, size in named]
     rest = sum(nbytes.values()) - sum(size for _, size in named)
-    return ", ".join(parts) + (f", others ({_size(rest, unit)} {name})" if rest else f" {name}")
+    return ", ".join(parts) + (f", others ({_size(rest, unit)} {name})" if rest >= unit / 20 else f" {name}")
 
 
 def _size(nbytes: int, unit: int) -> str:
